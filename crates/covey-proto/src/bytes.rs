@@ -1,6 +1,14 @@
 //! Numbers as little-endian bytes.
 
+use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+
 use crate::flow::{FlowId, FlowKey};
+
+/// The bytes of an address of a host: that of IPv6, one of IPv4 as it is mapped there.
+pub(crate) const IP: usize = 16;
+
+/// The bytes of an address and a port.
+pub(crate) const ADDRESS: usize = IP + 2;
 
 /// Takes numbers from the front of a body. `None` where it is too short.
 #[derive(Debug)]
@@ -61,6 +69,16 @@ impl<'a> Reader<'a> {
         self.u64().map(FlowId)
     }
 
+    /// An address of a host, in [`IP`] bytes.
+    pub(crate) fn ip(&mut self) -> Option<IpAddr> {
+        Some(Ipv6Addr::from(self.array::<IP>()?).to_canonical())
+    }
+
+    /// An address of a host, and a port.
+    pub(crate) fn address(&mut self) -> Option<SocketAddr> {
+        Some(SocketAddr::new(self.ip()?, self.u16()?))
+    }
+
     /// So many items of `size` bytes each. Checks their number against the bytes that are there before it
     /// takes memory for them.
     pub(crate) fn items<T>(
@@ -84,6 +102,8 @@ pub(crate) trait Write {
     fn u64(&mut self, number: u64);
     fn f64(&mut self, number: f64);
     fn key(&mut self, key: FlowKey);
+    fn ip(&mut self, ip: IpAddr);
+    fn address(&mut self, address: SocketAddr);
 }
 
 impl Write for Vec<u8> {
@@ -106,5 +126,18 @@ impl Write for Vec<u8> {
     fn key(&mut self, key: FlowKey) {
         self.u64(key.coflow);
         self.u32(key.flow);
+    }
+
+    fn ip(&mut self, ip: IpAddr) {
+        let ip = match ip {
+            IpAddr::V4(ip) => ip.to_ipv6_mapped(),
+            IpAddr::V6(ip) => ip,
+        };
+        self.extend_from_slice(&ip.octets());
+    }
+
+    fn address(&mut self, address: SocketAddr) {
+        self.ip(address.ip());
+        self.u16(address.port());
     }
 }

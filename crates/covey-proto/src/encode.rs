@@ -1,14 +1,15 @@
 //! The layouts of the messages between agent and coordinator, as docs/protocol.md describes them.
 
-use crate::bytes::{Reader, Write};
+use crate::bytes::{ADDRESS, IP, Reader, Write};
 use crate::codec::CodecName;
 use crate::flow::FlowKey;
 use crate::frame::Message;
 use crate::message::{
-    Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello, MAX_FROM_AGENT, MAX_TO_AGENT,
-    Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent, Use, Uses, Welcome,
+    Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello,
+    MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
+    Use, Uses, Welcome,
 };
-use crate::version::USES;
+use crate::version::{APPEARANCES, USES};
 
 /// Bytes of an item in a body.
 pub(crate) const ENTRY: usize = 25;
@@ -17,8 +18,9 @@ const OF_FLOW: usize = 28;
 const THRESHOLD: usize = 16;
 const COMPRESSOR: usize = 17;
 const OF_USE: usize = 13;
-const COFLOW: usize = 8;
+const NUMBER: usize = 8;
 const ANNOUNCEMENT: usize = 9 + KEY;
+const APPEARANCE: usize = 17 + 2 * ADDRESS;
 
 pub(crate) fn write_entries(entries: &[Entry], out: &mut Vec<u8>) {
     for &Entry { key, layer, rate, codec } in entries {
@@ -94,14 +96,14 @@ fn read_processor(body: &mut Reader<'_>) -> Option<Processor> {
     Some(Processor { share, compressors })
 }
 
-fn write_coflows(coflows: &[u64], out: &mut Vec<u8>) {
-    out.u32(coflows.len() as u32);
-    coflows.iter().for_each(|&coflow| out.u64(coflow));
+fn write_numbers(numbers: &[u64], out: &mut Vec<u8>) {
+    out.u32(numbers.len() as u32);
+    numbers.iter().for_each(|&number| out.u64(number));
 }
 
-fn read_coflows(body: &mut Reader<'_>) -> Option<Vec<u64>> {
+fn read_numbers(body: &mut Reader<'_>) -> Option<Vec<u64>> {
     let count = body.u32()?;
-    body.items(count, COFLOW, Reader::u64)
+    body.items(count, NUMBER, Reader::u64)
 }
 
 fn read_flag(body: &mut Reader<'_>) -> Option<bool> {
@@ -123,7 +125,7 @@ fn write_uses(uses: &Uses, out: &mut Vec<u8>) {
             Use::Closed => 2,
         });
     }
-    write_coflows(&uses.unopened, out);
+    write_numbers(&uses.unopened, out);
 }
 
 fn read_uses(body: &mut Reader<'_>) -> Option<Uses> {
@@ -139,7 +141,34 @@ fn read_uses(body: &mut Reader<'_>) -> Option<Uses> {
         };
         Some((key, of))
     })?;
-    Some(Uses { all, flows, unopened: read_coflows(body)? })
+    Some(Uses { all, flows, unopened: read_numbers(body)? })
+}
+
+fn write_appeared(Appeared { all, flows }: &Appeared, out: &mut Vec<u8>) {
+    out.push(u8::from(*all));
+    out.u32(flows.len() as u32);
+    for &Appearance { number, protocol, from, to, age_s } in flows {
+        out.u64(number);
+        out.push(protocol);
+        out.address(from);
+        out.address(to);
+        out.f64(age_s);
+    }
+}
+
+fn read_appeared(body: &mut Reader<'_>) -> Option<Appeared> {
+    let all = read_flag(body)?;
+    let count = body.u32()?;
+    let flows = body.items(count, APPEARANCE, |body| {
+        Some(Appearance {
+            number: body.u64()?,
+            protocol: body.u8()?,
+            from: body.address()?,
+            to: body.address()?,
+            age_s: body.finite()?,
+        })
+    })?;
+    Some(Appeared { all, flows })
 }
 
 fn read_welcome(body: &mut Reader<'_>) -> Option<Welcome> {
@@ -151,6 +180,7 @@ fn read_welcome(body: &mut Reader<'_>) -> Option<Welcome> {
         heartbeat_s: body.finite()?,
         codec: CodecName::read(body)?,
         idle_after_s: if version >= USES { body.amount()? } else { f64::INFINITY },
+        groups: version >= APPEARANCES && read_flag(body)?,
     })
 }
 
@@ -202,7 +232,16 @@ impl Message for FromAgent {
             }
             FromAgent::Keeps(coflows) => {
                 out.push(10);
-                write_coflows(coflows, out);
+                write_numbers(coflows, out);
+            }
+            FromAgent::Addresses(addresses) => {
+                out.push(11);
+                out.u32(addresses.len() as u32);
+                addresses.iter().for_each(|&ip| out.ip(ip));
+            }
+            FromAgent::Appeared(appeared) => {
+                out.push(12);
+                write_appeared(appeared, out);
             }
         }
     }
@@ -225,7 +264,12 @@ impl Message for FromAgent {
             7 => FromAgent::Processor(read_processor(body)?),
             8 => FromAgent::Written(read_keys(body)?),
             9 => FromAgent::Uses(read_uses(body)?),
-            10 => FromAgent::Keeps(read_coflows(body)?),
+            10 => FromAgent::Keeps(read_numbers(body)?),
+            11 => {
+                let count = body.u32()?;
+                FromAgent::Addresses(body.items(count, IP, Reader::ip)?)
+            }
+            12 => FromAgent::Appeared(read_appeared(body)?),
             _ => return None,
         })
     }
@@ -245,6 +289,9 @@ impl Message for ToAgent {
                 out.push(CodecName::byte(welcome.codec));
                 if welcome.version >= USES {
                     out.f64(welcome.idle_after_s);
+                }
+                if welcome.version >= APPEARANCES {
+                    out.push(u8::from(welcome.groups));
                 }
             }
             ToAgent::Schedule(schedule) => {
@@ -280,7 +327,7 @@ impl Message for ToAgent {
             ToAgent::Alive => out.push(6),
             ToAgent::Over(coflows) => {
                 out.push(7);
-                write_coflows(coflows, out);
+                write_numbers(coflows, out);
             }
             ToAgent::Flows(flows) => {
                 out.push(8);
@@ -290,6 +337,14 @@ impl Message for ToAgent {
                     out.push(u8::from(member.is_some()));
                     out.key(member.unwrap_or(FlowKey { coflow: 0, flow: 0 }));
                 }
+            }
+            ToAgent::Taken(numbers) => {
+                out.push(9);
+                write_numbers(numbers, out);
+            }
+            ToAgent::Released(numbers) => {
+                out.push(10);
+                write_numbers(numbers, out);
             }
         }
     }
@@ -321,7 +376,7 @@ impl Message for ToAgent {
                 _ => return None,
             }),
             6 => ToAgent::Alive,
-            7 => ToAgent::Over(read_coflows(body)?),
+            7 => ToAgent::Over(read_numbers(body)?),
             8 => {
                 let count = body.u32()?;
                 ToAgent::Flows(body.items(count, ANNOUNCEMENT, |body| {
@@ -329,6 +384,8 @@ impl Message for ToAgent {
                     Some(FlowAnnouncement { id, member: is_member.then_some(key) })
                 })?)
             }
+            9 => ToAgent::Taken(read_numbers(body)?),
+            10 => ToAgent::Released(read_numbers(body)?),
             _ => return None,
         })
     }

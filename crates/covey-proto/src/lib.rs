@@ -27,7 +27,8 @@ pub use header::{
 };
 pub use local::{Connected, FromApp, LOCAL_VERSION, MAX_LOCAL, MAX_LOCAL_FLOWS, Means, ToApp};
 pub use message::{
-    Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello, MAX_FROM_AGENT, MAX_TO_AGENT,
-    Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent, Use, Uses, Welcome,
+    Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello,
+    MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
+    Use, Uses, Welcome,
 };
-pub use version::{IDS, OLDEST, USES, VERSION, common_version};
+pub use version::{APPEARANCES, IDS, OLDEST, USES, VERSION, common_version};

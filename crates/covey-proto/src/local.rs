@@ -1,8 +1,8 @@
 //! The messages between an agent and the applications on its host.
 
-use std::net::{IpAddr, Ipv6Addr, SocketAddr};
+use std::net::SocketAddr;
 
-use crate::bytes::{Reader, Write};
+use crate::bytes::{ADDRESS, Reader, Write};
 use crate::codec::CodecName;
 use crate::encode::{
     ENTRY, KEY, read_ended, read_entry, read_keys, read_sent, write_ended, write_entries,
@@ -110,22 +110,7 @@ pub enum ToApp {
     Refused,
 }
 
-const CONNECTED: usize = KEY + 2 * 18;
-
-/// An address in 18 bytes: that of IPv6 (one of IPv4 as it is mapped there), and the port.
-fn write_address(address: SocketAddr, out: &mut Vec<u8>) {
-    let ip = match address.ip() {
-        IpAddr::V4(ip) => ip.to_ipv6_mapped(),
-        IpAddr::V6(ip) => ip,
-    };
-    out.extend(ip.octets());
-    out.u16(address.port());
-}
-
-fn read_address(body: &mut Reader<'_>) -> Option<SocketAddr> {
-    let ip: [u8; 16] = body.bytes(16)?.try_into().ok()?;
-    Some(SocketAddr::new(Ipv6Addr::from(ip).to_canonical(), body.u16()?))
-}
+const CONNECTED: usize = KEY + 2 * ADDRESS;
 
 impl Message for FromApp {
     const MAX: usize = MAX_LOCAL;
@@ -151,8 +136,8 @@ impl Message for FromApp {
                 out.u32(flows.len() as u32);
                 for &Connected { key, from, to } in flows {
                     out.key(key);
-                    write_address(from, out);
-                    write_address(to, out);
+                    out.address(from);
+                    out.address(to);
                 }
             }
             FromApp::Written(keys) => write_keys(7, keys, out),
@@ -170,7 +155,7 @@ impl Message for FromApp {
                 let count = body.u32()?;
                 FromApp::Connected(body.items(count, CONNECTED, |body| {
                     let key = body.key()?;
-                    Some(Connected { key, from: read_address(body)?, to: read_address(body)? })
+                    Some(Connected { key, from: body.address()?, to: body.address()? })
                 })?)
             }
             7 => FromApp::Written(read_keys(body)?),

@@ -1,5 +1,7 @@
 //! The messages between agent and coordinator.
 
+use std::net::{IpAddr, SocketAddr};
+
 use crate::codec::CodecName;
 use crate::flow::{FlowId, FlowKey};
 
@@ -111,6 +113,9 @@ pub struct Welcome {
     /// After how many seconds without a byte a flow that has a rate is idle; infinite where nobody wants to
     /// know, as in versions before [`USES`](crate::USES).
     pub idle_after_s: f64,
+    /// Whether the agent is to report flows that no application has named; never in versions before
+    /// [`APPEARANCES`](crate::APPEARANCES).
+    pub groups: bool,
 }
 
 /// How a flow is used on its sending host.
@@ -133,6 +138,30 @@ pub struct Uses {
     pub flows: Vec<(FlowKey, Use)>,
     /// Coflows of which no flow is open on the host, but those that [`Uses::flows`] names at any time.
     pub unopened: Vec<u64>,
+}
+
+/// A flow that its agent sees, and that no application has named.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Appearance {
+    /// The number that the agent has given to it: unique among the flows of this agent that are open.
+    pub number: u64,
+    /// The IANA number of its protocol.
+    pub protocol: u8,
+    /// The sender's end.
+    pub from: SocketAddr,
+    /// The receiver's.
+    pub to: SocketAddr,
+    /// For how many seconds it has been there.
+    pub age_s: f64,
+}
+
+/// Flows that an agent sees, and that no application has named.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Appeared {
+    /// Whether these are all: of those that were reported before, the others are gone.
+    pub all: bool,
+    /// The flows.
+    pub flows: Vec<Appearance>,
 }
 
 /// How fast a compressor is on a host, and how small.
@@ -201,6 +230,10 @@ pub enum FromAgent {
     Uses(Uses),
     /// Applications on the host have flows of these coflows open.
     Keeps(Vec<u64>),
+    /// The addresses of the host. Said after each join, before [`FromAgent::Appeared`].
+    Addresses(Vec<IpAddr>),
+    /// Flows that no application has named. From now on they are named by their numbers.
+    Appeared(Appeared),
 }
 
 /// From the coordinator to an agent.
@@ -223,4 +256,9 @@ pub enum ToAgent {
     /// The ids of flows. It comes before the first schedule of a session that lists a flow, and again
     /// before one that lists the flow after a schedule without it.
     Flows(Vec<FlowAnnouncement>),
+    /// These flows, which the agent has reported to have appeared, are scheduled from now on: they wait unless a
+    /// schedule lists them. Until then, and while the coordinator is away, nobody holds them.
+    Taken(Vec<u64>),
+    /// These flows are not scheduled any more. The agent lets them go as if it had not reported them.
+    Released(Vec<u64>),
 }

@@ -16,7 +16,9 @@ impl FromAgent {
             | FromAgent::Resync
             | FromAgent::Alive
             | FromAgent::Processor(_)
-            | FromAgent::Keeps(_) => {}
+            | FromAgent::Keeps(_)
+            | FromAgent::Addresses(_)
+            | FromAgent::Appeared(_) => {}
         }
     }
 }
@@ -35,7 +37,9 @@ impl ToAgent {
             | ToAgent::Refused(_)
             | ToAgent::Alive
             | ToAgent::Over(_)
-            | ToAgent::Flows(_) => {}
+            | ToAgent::Flows(_)
+            | ToAgent::Taken(_)
+            | ToAgent::Released(_) => {}
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The versions of the messages between agent and coordinator.
 
 /// The version that this crate speaks.
-pub const VERSION: u16 = 4;
+pub const VERSION: u16 = 5;
 
 /// The oldest version that it still speaks.
 pub const OLDEST: u16 = 2;
@@ -14,6 +14,10 @@ pub const USES: u16 = 3;
 /// The first version in which flows have ids: the coordinator announces them
 /// ([`ToAgent::Flows`](crate::ToAgent::Flows)), and both sides name announced flows by them.
 pub const IDS: u16 = 4;
+
+/// The first version in which agents report flows that no application has named
+/// ([`FromAgent::Appeared`](crate::FromAgent::Appeared)), if the coordinator asks for them.
+pub const APPEARANCES: u16 = 5;
 
 /// The version to speak with a side of version `theirs`: the lower one, if it is still spoken.
 pub fn common_version(theirs: u16) -> Option<u16> {

@@ -1,12 +1,12 @@
 //! Messages survive the way over the wire in pieces of any length, and garbage is an error.
 
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use covey_proto::{
-    CHUNK_HEADER, ChunkHeader, CodecName, Compressor, Connected, Decoder, Direction, Ended, Entry,
-    FlowAnnouncement, FlowHeader, FlowId, FlowKey, FromAgent, FromApp, HEADER, Hello, Means,
-    Message, Processor, ProtoError, Refusal, ReportThreshold, Schedule, Sent, ToAgent, ToApp, USES,
-    Use, Uses, Welcome, encode,
+    APPEARANCES, Appearance, Appeared, CHUNK_HEADER, ChunkHeader, CodecName, Compressor, Connected,
+    Decoder, Direction, Ended, Entry, FlowAnnouncement, FlowHeader, FlowId, FlowKey, FromAgent,
+    FromApp, HEADER, Hello, Means, Message, Processor, ProtoError, Refusal, ReportThreshold,
+    Schedule, Sent, ToAgent, ToApp, USES, Use, Uses, Welcome, encode,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -73,6 +73,11 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         vec(key(), 0..20).prop_map(FromAgent::Written),
         uses().prop_map(FromAgent::Uses),
         vec(any::<u64>(), 0..20).prop_map(FromAgent::Keeps),
+        vec(any::<IpAddr>(), 0..20).prop_map(|addresses| {
+            FromAgent::Addresses(addresses.iter().map(IpAddr::to_canonical).collect())
+        }),
+        (any::<bool>(), vec(appearance(), 0..20))
+            .prop_map(|(all, flows)| FromAgent::Appeared(Appeared { all, flows })),
         Just(FromAgent::Resync),
         Just(FromAgent::Alive),
     ]
@@ -88,21 +93,25 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
     let schedule = (any::<(u64, u64, u64)>(), vec(entry(), 0..20), vec(key(), 0..20));
     let threshold = prop_oneof![amount(), Just(f64::INFINITY)];
     prop_oneof![
-        (any::<u16>(), any::<u64>(), amount(), amount(), codec(), amount()).prop_map(
-            |(version, epoch, report_every_s, heartbeat_s, codec, idle_after_s)| {
-                // Versions before have no such time.
-                let idle_after_s = if version < USES { f64::INFINITY } else { idle_after_s };
-                ToAgent::Welcome(Welcome {
-                    version,
-                    epoch,
-                    report_every_s,
-                    heartbeat_s,
-                    codec,
-                    idle_after_s,
-                })
-            }
-        ),
+        (any::<u16>(), any::<u64>(), amount(), amount(), codec(), amount(), any::<bool>())
+            .prop_map(
+                |(version, epoch, report_every_s, heartbeat_s, codec, idle_after_s, groups)| {
+                    // Versions before have no such time.
+                    let idle_after_s = if version < USES { f64::INFINITY } else { idle_after_s };
+                    ToAgent::Welcome(Welcome {
+                        version,
+                        epoch,
+                        report_every_s,
+                        heartbeat_s,
+                        codec,
+                        idle_after_s,
+                        groups: groups && version >= APPEARANCES,
+                    })
+                }
+            ),
         vec(any::<u64>(), 0..20).prop_map(ToAgent::Over),
+        vec(any::<u64>(), 0..20).prop_map(ToAgent::Taken),
+        vec(any::<u64>(), 0..20).prop_map(ToAgent::Released),
         vec(announcement(), 0..20).prop_map(ToAgent::Flows),
         Just(ToAgent::Alive),
         schedule.prop_map(|((epoch, version, base), set, removed)| ToAgent::Schedule(Schedule {
@@ -142,9 +151,18 @@ fn from_app() -> impl Strategy<Value = FromApp> {
     ]
 }
 
+/// An address of IPv4 as it is mapped into IPv6 is one of IPv4.
+fn address() -> impl Strategy<Value = SocketAddr> {
+    any::<(IpAddr, u16)>().prop_map(|(ip, port)| (ip.to_canonical(), port).into())
+}
+
+fn appearance() -> impl Strategy<Value = Appearance> {
+    (any::<u64>(), any::<u8>(), address(), address(), amount()).prop_map(
+        |(number, protocol, from, to, age_s)| Appearance { number, protocol, from, to, age_s },
+    )
+}
+
 fn connected() -> impl Strategy<Value = Connected> {
-    // An address of IPv4 as it is mapped into IPv6 is one of IPv4.
-    let address = || any::<(IpAddr, u16)>().prop_map(|(ip, port)| (ip.to_canonical(), port).into());
     (key(), address(), address()).prop_map(|(key, from, to)| Connected { key, from, to })
 }
 

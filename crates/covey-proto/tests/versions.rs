@@ -1,17 +1,18 @@
 //! The bytes of each version that is spoken are read as they were meant, and written as they were.
 
 use covey_proto::{
-    CodecName, Compressor, Decoder, Ended, Entry, FlowAnnouncement, FlowId, FlowKey, FromAgent,
-    Hello, Message, OLDEST, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent, Use,
-    Uses, VERSION, Welcome, common_version, encode,
+    Appearance, Appeared, CodecName, Compressor, Decoder, Ended, Entry, FlowAnnouncement, FlowId,
+    FlowKey, FromAgent, Hello, Message, OLDEST, Processor, Refusal, ReportThreshold, Schedule,
+    Sent, ToAgent, Use, Uses, VERSION, Welcome, common_version, encode,
 };
 
-/// Each message of a version by its name, as bytes in hexadecimal digits; of versions 3 and 4 only those
+/// Each message of a version by its name, as bytes in hexadecimal digits; of later versions only those
 /// that are new or differ from the version before.
-const VERSIONS: [&str; 3] = [
+const VERSIONS: [&str; 4] = [
     include_str!("data/agents-2.txt"),
     include_str!("data/agents-3.txt"),
     include_str!("data/agents-4.txt"),
+    include_str!("data/agents-5.txt"),
 ];
 
 fn bytes(version: u16, of: &str) -> Vec<u8> {
@@ -55,8 +56,15 @@ fn what_agents_of_version_2_say_is_understood() {
 fn what_coordinators_of_version_2_say_is_understood() {
     let (report_every_s, heartbeat_s, codec) = (0.008, 1.0, Some(CodecName::Lz4));
     let idle_after_s = f64::INFINITY;
-    let welcome =
-        Welcome { version: 2, epoch: 3, report_every_s, heartbeat_s, codec, idle_after_s };
+    let welcome = Welcome {
+        version: 2,
+        epoch: 3,
+        report_every_s,
+        heartbeat_s,
+        codec,
+        idle_after_s,
+        groups: false,
+    };
     let set = vec![Entry { key: KEY, layer: 2, rate: 1.25e8, codec: None }];
     let removed = vec![FlowKey { flow: 7, ..KEY }];
     check("to_agent.welcome", ToAgent::Welcome(welcome));
@@ -90,8 +98,15 @@ fn what_version_3_has_more_is_understood() {
     check_in(3, "from_agent.uses", FromAgent::Uses(uses));
     check_in(3, "from_agent.keeps", FromAgent::Keeps(vec![5, 6]));
     let (report_every_s, heartbeat_s, codec) = (0.008, 1.0, Some(CodecName::Lz4));
-    let welcome =
-        Welcome { version: 3, epoch: 3, report_every_s, heartbeat_s, codec, idle_after_s: 1.0 };
+    let welcome = Welcome {
+        version: 3,
+        epoch: 3,
+        report_every_s,
+        heartbeat_s,
+        codec,
+        idle_after_s: 1.0,
+        groups: false,
+    };
     check_in(3, "to_agent.welcome", ToAgent::Welcome(welcome));
     check_in(3, "to_agent.alive", ToAgent::Alive);
     check_in(3, "to_agent.over", ToAgent::Over(vec![5, 6]));
@@ -104,8 +119,15 @@ fn what_version_4_has_more_is_understood() {
     let key = FlowKey::of_id(FlowId(17));
     check_in(4, "from_agent.ended", FromAgent::Ended(vec![Ended { key, bytes: 1e6, wire: 4e5 }]));
     let (report_every_s, heartbeat_s, codec) = (0.008, 1.0, Some(CodecName::Lz4));
-    let welcome =
-        Welcome { version: 4, epoch: 3, report_every_s, heartbeat_s, codec, idle_after_s: 1.0 };
+    let welcome = Welcome {
+        version: 4,
+        epoch: 3,
+        report_every_s,
+        heartbeat_s,
+        codec,
+        idle_after_s: 1.0,
+        groups: false,
+    };
     check_in(4, "to_agent.welcome", ToAgent::Welcome(welcome));
     let member = FlowAnnouncement { id: FlowId(17), member: Some(KEY) };
     let single = FlowAnnouncement { id: FlowId(18), member: None };
@@ -115,6 +137,36 @@ fn what_version_4_has_more_is_understood() {
     let schedule = Schedule { epoch: 3, version: 11, base: 10, set, removed };
     check_in(4, "to_agent.schedule", ToAgent::Schedule(schedule));
     check_in(4, "to_agent.acknowledged", ToAgent::Acknowledged(vec![key]));
+}
+
+#[test]
+fn what_version_5_has_more_is_understood() {
+    let hello = Hello { version: 5, port: 7, holds: (3, 9), token: b"abc".to_vec() };
+    check_in(5, "from_agent.hello", FromAgent::Hello(hello));
+    let ip = |text: &str| text.parse().expect("an address");
+    let addresses = vec![ip("10.0.0.7"), ip("fd00::7")];
+    check_in(5, "from_agent.addresses", FromAgent::Addresses(addresses));
+    let socket = |text: &str| text.parse().expect("an address and a port");
+    let (from, to) = (socket("10.0.0.7:40001"), socket("[fd00::8]:9000"));
+    let appearance = Appearance { number: 17, protocol: 6, from, to, age_s: 0.5 };
+    let appeared = Appeared { all: true, flows: vec![appearance] };
+    check_in(5, "from_agent.appeared", FromAgent::Appeared(appeared));
+    let sent = Sent { key: FlowKey::of_number(17), bytes: 1e6, wire: 1e6 };
+    check_in(5, "from_agent.sent", FromAgent::Sent(vec![sent]));
+    let (report_every_s, heartbeat_s, idle_after_s) = (0.008, 1.0, 1.0);
+    let codec = None;
+    let welcome = Welcome {
+        version: 5,
+        epoch: 3,
+        report_every_s,
+        heartbeat_s,
+        codec,
+        idle_after_s,
+        groups: true,
+    };
+    check_in(5, "to_agent.welcome", ToAgent::Welcome(welcome));
+    check_in(5, "to_agent.taken", ToAgent::Taken(vec![17, 18]));
+    check_in(5, "to_agent.released", ToAgent::Released(vec![17]));
 }
 
 #[test]
