@@ -11,8 +11,8 @@ use crate::share::{Progress, Share};
 ///
 /// No method has a default: an enforcer states each answer, and the compiler finds the one that is missing.
 pub trait Enforcer: Send {
-    /// Replaces the schedule with `flows`; every other flow must stop. `holds` is the schedule's epoch and
-    /// version.
+    /// Replaces the schedule with `flows`; every other flow must stop, but for those that no application has named:
+    /// nobody holds one that is not listed. `holds` is the schedule's epoch and version.
     ///
     /// # Errors
     /// When the host cannot carry it out. The agent logs the error and continues.

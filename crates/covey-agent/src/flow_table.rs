@@ -305,7 +305,8 @@ impl FlowTable {
     /// Returns what flows have done since the last call.
     pub fn take_progress(&mut self) -> Progress {
         let Unreported { ended, written, opened, sent } = std::mem::take(&mut self.unreported);
-        Progress { ended, written, opened, sent: sent.into_values().collect() }
+        let sent = sent.into_values().collect();
+        Progress { ended, written, opened, sent, appeared: Vec::new() }
     }
 }
 

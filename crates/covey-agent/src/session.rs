@@ -1,7 +1,7 @@
 //! The agent with its I/O: joins a coordinator, and joins again when the connection is lost.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
@@ -35,6 +35,8 @@ pub struct Joining {
     pub ask_every: Duration,
     /// How much of a processor the host offers for compressing.
     pub processors: Processors,
+    /// The addresses of the host, by which a coordinator that finds coflows by itself knows where flows go.
+    pub addresses: Vec<IpAddr>,
 }
 
 /// Why an agent gives up.
@@ -89,7 +91,8 @@ pub async fn run_woken(
     enforcer: &mut dyn Enforcer,
     woken: &Notify,
 ) -> Result<(), JoinError> {
-    let mut agent = Agent::new(joining.port, joining.token.clone());
+    let agent = Agent::new(joining.port, joining.token.clone());
+    let mut agent = agent.with_addresses(joining.addresses.clone());
     if joining.processors != Processors::None {
         agent = agent.with_compressors(covey_codec::measure());
     }
@@ -105,6 +108,10 @@ pub async fn run_woken(
         }
         agent.disconnected();
         enforcer.heard(CoordinatorEvent::Left);
+        if agent.has_unnamed() {
+            // Nobody holds these while the coordinator is away.
+            enforce(&agent, joining, enforcer);
+        }
         match over {
             SessionEnd::Refused(refusal) => {
                 tracing::warn!(port = joining.port, coordinator = %joining.coordinator, ?refusal, "the coordinator refuses this agent");
@@ -255,6 +262,7 @@ async fn talk(
                 decoder.push(&buffer[..count]);
                 let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
                 let (dropped, welcomed) = (agent.dropped(), agent.welcome().is_some());
+                let mut is_changed = false;
                 while let Some(message) = decoder.take::<ToAgent>().map_err(garbage)? {
                     match &message {
                         ToAgent::Acknowledged(keys) => {
@@ -266,9 +274,10 @@ async fn talk(
                         }
                         _ => {}
                     }
-                    if agent.heard(message, &mut out).map_err(SessionEnd::Refused)? {
-                        enforce(agent, joining, enforcer);
-                    }
+                    is_changed |= agent.heard(message, &mut out).map_err(SessionEnd::Refused)?;
+                }
+                if is_changed {
+                    enforce(agent, joining, enforcer);
                 }
                 if let Some(welcome) = agent.welcome().filter(|_| !welcomed) {
                     tracing::info!(port = joining.port, coordinator = %joining.coordinator, "joined");

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use covey_proto::{CodecName, Ended, FlowKey, Sent};
+use covey_proto::{Appearance, CodecName, Ended, FlowKey, Sent};
 
 /// How a flow is served.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -26,6 +26,9 @@ pub struct Progress {
     pub written: Vec<FlowKey>,
     /// Flows that an application has opened (true), or that no application has open any more (false), in order.
     pub opened: Vec<(FlowKey, bool)>,
+    /// Flows that have begun and that no application has named. From now on their numbers name them
+    /// ([`FlowKey::of_number`]).
+    pub appeared: Vec<Appearance>,
 }
 
 /// The two ends of a connection.

@@ -200,7 +200,8 @@ impl Watch {
 
     /// Coflows with flows that applications have open.
     pub fn kept(&self) -> Vec<u64> {
-        let mut coflows: Vec<u64> = self.open.iter().map(|key| key.coflow).collect();
+        let named = self.open.iter().filter(|key| key.number().is_none());
+        let mut coflows: Vec<u64> = named.map(|key| key.coflow).collect();
         coflows.dedup();
         coflows
     }

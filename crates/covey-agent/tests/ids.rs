@@ -23,6 +23,7 @@ fn welcome() -> ToAgent {
         heartbeat_s: 1.0,
         codec: None,
         idle_after_s: f64::INFINITY,
+        groups: false,
     })
 }
 

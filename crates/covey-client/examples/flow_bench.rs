@@ -403,6 +403,7 @@ async fn thousand(folder: &Path) -> Result<(), Failure> {
                 tls: None,
                 ask_every,
                 processors: Processors::None,
+                addresses: Vec::new(),
             };
             covey_agent::run_woken(&joining, &mut local, &woken).await.expect("for ever");
         });
@@ -429,6 +430,7 @@ async fn thousand(folder: &Path) -> Result<(), Failure> {
         codec: None,
         // The cost without reports of how flows are used.
         idle_after_s: f64::INFINITY,
+        groups: false,
     };
     let mut bytes = Vec::new();
     encode(&ToAgent::Welcome(welcome), &mut bytes);

@@ -1,10 +1,11 @@
 //! Drives a policy by what really happens, as the simulator drives it by what would.
 //!
 //! [`Driver`] adds to [`covey_core::Driver`] what only a live world has: flows whose hosts are away, sizes that
-//! are learned at the end of a flow, and the layers of flows. It has no clock: every call says what time it is.
+//! are learned at the end of a flow, the layers of flows, and groups of the policy's own making. It has no clock:
+//! every call says what time it is.
 
 use covey_core::alloc::{Allocator, PlanError};
-use covey_core::state::{FlowSpec, Progress, Registration, State};
+use covey_core::state::{FlowSpec, Newcomer, Progress, Registration, State};
 use covey_core::{
     Answer, AnyPolicy, Codec, CoflowId, Demand, Event, Fabric, FlowId, Group, LinkId, PortId, Rank,
     Ranking, Sender, Time, Traffic, Wake, Wakes, World,
@@ -15,18 +16,51 @@ use crate::layers::LayerOf;
 /// A policy, the facts it decides by, and the rates it has led to.
 pub struct Driver {
     inner: covey_core::Driver<'static>,
-    layers: LayersInForce,
+    decided: Decided,
 }
 
-/// The layers of flows in the plan in force.
+/// What decisions have led to.
 #[derive(Default)]
-struct LayersInForce {
+struct Decided {
+    /// The layers of flows in the plan in force.
     layers: LayerOf,
     /// Whether the policy wrote its plan again at the last decision, rather than keep it or edit it.
     is_rewritten: bool,
+    regrouped: Regrouped,
 }
 
-impl World for LayersInForce {
+/// What a policy has done with groups of its own making.
+#[derive(Debug, Default)]
+pub struct Regrouped {
+    /// Groups that have begun.
+    pub begun: Vec<CoflowId>,
+    /// Flows that have been put into groups: the number of each, and its place from now on.
+    pub placed: Vec<(u64, FlowId)>,
+    /// Coflows that have left, because their last flows were put elsewhere.
+    pub left: Vec<CoflowId>,
+}
+
+impl Regrouped {
+    /// Whether the policy has left everything as it was.
+    pub fn is_empty(&self) -> bool {
+        self.begun.is_empty() && self.placed.is_empty() && self.left.is_empty()
+    }
+}
+
+impl World for Decided {
+    fn group_begun(&mut self, _: &Traffic, id: CoflowId) {
+        self.regrouped.begun.push(id);
+    }
+
+    fn regrouped(&mut self, traffic: &Traffic, flows: &[FlowId]) {
+        let number = |flow: FlowId| traffic.state().coflow(flow.coflow).flow_number(flow.index);
+        self.regrouped.placed.extend(flows.iter().map(|&flow| (number(flow), flow)));
+    }
+
+    fn coflow_left(&mut self, _: &Traffic, id: CoflowId) {
+        self.regrouped.left.push(id);
+    }
+
     fn plan_changed(
         &mut self,
         _: &mut Traffic,
@@ -60,7 +94,7 @@ impl Driver {
     pub fn new(fabric: Fabric, policy: AnyPolicy) -> Driver {
         Driver {
             inner: covey_core::Driver::new(Traffic::new(fabric), policy),
-            layers: LayersInForce::default(),
+            decided: Decided::default(),
         }
     }
 
@@ -81,12 +115,12 @@ impl Driver {
 
     /// Whether the policy wrote its plan again at the last decision, rather than keep it or edit it.
     pub fn plan_was_rewritten(&self) -> bool {
-        self.layers.is_rewritten
+        self.decided.is_rewritten
     }
 
     /// The layers of flows in the plan in force.
     pub fn layers(&self) -> &LayerOf {
-        &self.layers.layers
+        &self.decided.layers
     }
 
     /// The wake-ups that the policy waits for.
@@ -107,7 +141,17 @@ impl Driver {
     /// Whether the policy decides by what flows have sent, or by what is left of them. Then that is to be
     /// brought up to date all the time ([`Driver::report`], [`Driver::progress_mut`]).
     pub fn needs_progress(&self) -> bool {
-        self.needs_sizes() || self.inner.wants().attained
+        self.inner.wants().attained || self.reads_flows()
+    }
+
+    /// Whether the policy decides by what single flows have sent, or by what is left of them.
+    pub fn reads_flows(&self) -> bool {
+        self.needs_sizes() || self.inner.wants().progress
+    }
+
+    /// Whether applications name coflows to the policy. If not, flows [appear](Driver::appear) by themselves.
+    pub fn sees_coflows(&self) -> bool {
+        self.inner.sees_coflows()
     }
 
     /// Whether sizes of flows must be known when they are registered.
@@ -176,6 +220,23 @@ impl Driver {
         if !self.inner.traffic_mut().start(flow) {
             self.finish(flow, 0.0, 0.0);
         }
+    }
+
+    /// Flows have started that belong to no coflow.
+    pub fn appear(&mut self, newcomers: impl Iterator<Item = Newcomer>, now: Time) {
+        let state = self.inner.traffic_mut().state_mut();
+        newcomers.for_each(|newcomer| state.arrive(newcomer));
+        self.tell(Event::FlowsArrived, now);
+    }
+
+    /// A flow that belongs to no coflow has ended.
+    pub fn forget_newcomer(&mut self, number: u64) {
+        self.inner.traffic_mut().state_mut().forget_newcomer(number);
+    }
+
+    /// Takes what the policy has done with groups of its own making since this was last called.
+    pub fn take_regrouped(&mut self) -> Regrouped {
+        std::mem::take(&mut self.decided.regrouped)
     }
 
     /// A registered flow has started.
@@ -265,7 +326,7 @@ impl Driver {
     /// When the policy's plan cannot be carried out; rates are then undefined.
     pub fn decide(&mut self, now: Time) -> Result<bool, PlanError> {
         self.inner.advance_to(now);
-        self.layers.is_rewritten = false;
-        Ok(self.inner.decide(&mut self.layers)? == Answer::Replaced)
+        self.decided.is_rewritten = false;
+        Ok(self.inner.decide(&mut self.decided)? == Answer::Replaced)
     }
 }

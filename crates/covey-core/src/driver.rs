@@ -355,16 +355,7 @@ fn move_into_groups(
         };
         let flow = match member {
             Member::Newcomer(_) => newcomers.next().expect("one for each number"),
-            Member::Flow(flow) => {
-                let coflow = traffic.state().coflow(flow.coflow);
-                let position = coflow.demand().position(flow.index);
-                assert!(
-                    coflow.demand().is_active(position),
-                    "{flow:?} was put twice, or has ended"
-                );
-                let sent = coflow.sent_at(position);
-                traffic.withdraw((flow, sent))
-            }
+            Member::Flow(flow) => traffic.withdraw_unfinished(flow),
         };
         moved.push((into, k, flow));
     }

@@ -53,12 +53,14 @@ pub(crate) struct MovedFlow {
     sent: f64,
     /// Whether it can be sent. If not, it has ended.
     is_active: bool,
+    /// Whether it is not served for the time being.
+    is_suspended: bool,
 }
 
 impl From<Newcomer> for MovedFlow {
     fn from(newcomer: Newcomer) -> MovedFlow {
         let Newcomer { number, spec, .. } = newcomer;
-        MovedFlow { spec, number, from: None, sent: 0.0, is_active: true }
+        MovedFlow { spec, number, from: None, sent: 0.0, is_active: true, is_suspended: false }
     }
 }
 
@@ -239,6 +241,10 @@ impl Traffic {
             self.state.set_size(flow, moved.spec.bytes);
             if self.start(flow) && moved.is_active {
                 self.state.set_sent_before(flow, moved.sent);
+                if moved.is_suspended {
+                    // The coflow was not served at a link on its account alone.
+                    self.suspend(flow, |_| {});
+                }
             } else {
                 self.finish(to, self.state.coflow(to).demand().position(flow.index));
             }
@@ -289,7 +295,23 @@ impl Traffic {
                 self.ended.complete.push(id);
             }
         }
-        MovedFlow { spec, number, from: Some(flow), sent, is_active }
+        MovedFlow { spec, number, from: Some(flow), sent, is_active, is_suspended: false }
+    }
+
+    /// Takes an unfinished flow out of its coflow, with what it has sent as far as progress tells. It may be
+    /// suspended, and is so where it goes.
+    pub(crate) fn withdraw_unfinished(&mut self, flow: FlowId) -> MovedFlow {
+        let coflow = self.state.coflow(flow.coflow);
+        let position = coflow.demand().position(flow.index);
+        let (sent, is_suspended) = (coflow.sent_at(position), !coflow.demand().is_active(position));
+        assert!(
+            coflow.progress().left[position].is_finite(),
+            "{flow:?} was put twice, or has ended"
+        );
+        if is_suspended {
+            self.resume(flow);
+        }
+        MovedFlow { is_suspended, ..self.withdraw((flow, sent)) }
     }
 
     /// A coflow that has left, and of which the policy was told, is forgotten; its id will be used again.

@@ -144,8 +144,11 @@ fn read_uses(body: &mut Reader<'_>) -> Option<Uses> {
     Some(Uses { all, flows, unopened: read_numbers(body)? })
 }
 
-fn write_appeared(Appeared { all, flows }: &Appeared, out: &mut Vec<u8>) {
-    out.push(u8::from(*all));
+fn write_appeared(Appeared { all_in, flows }: &Appeared, out: &mut Vec<u8>) {
+    let (first, last) = all_in.unwrap_or_default();
+    out.push(u8::from(all_in.is_some()));
+    out.u64(first);
+    out.u64(last);
     out.u32(flows.len() as u32);
     for &Appearance { number, protocol, from, to, age_s } in flows {
         out.u64(number);
@@ -157,7 +160,11 @@ fn write_appeared(Appeared { all, flows }: &Appeared, out: &mut Vec<u8>) {
 }
 
 fn read_appeared(body: &mut Reader<'_>) -> Option<Appeared> {
-    let all = read_flag(body)?;
+    let (is_all, first, last) = (read_flag(body)?, body.u64()?, body.u64()?);
+    if first > last {
+        return None;
+    }
+    let all_in = is_all.then_some((first, last));
     let count = body.u32()?;
     let flows = body.items(count, APPEARANCE, |body| {
         Some(Appearance {
@@ -168,7 +175,7 @@ fn read_appeared(body: &mut Reader<'_>) -> Option<Appeared> {
             age_s: body.finite()?,
         })
     })?;
-    Some(Appeared { all, flows })
+    Some(Appeared { all_in, flows })
 }
 
 fn read_welcome(body: &mut Reader<'_>) -> Option<Welcome> {

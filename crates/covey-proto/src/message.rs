@@ -158,8 +158,9 @@ pub struct Appearance {
 /// Flows that an agent sees, and that no application has named.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Appeared {
-    /// Whether these are all: of those that were reported before, the others are gone.
-    pub all: bool,
+    /// If these are all flows whose numbers are in a range, its first and its last number: of those that were reported
+    /// before, the others in the range are gone.
+    pub all_in: Option<(u64, u64)>,
     /// The flows.
     pub flows: Vec<Appearance>,
 }

@@ -76,8 +76,12 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         vec(any::<IpAddr>(), 0..20).prop_map(|addresses| {
             FromAgent::Addresses(addresses.iter().map(IpAddr::to_canonical).collect())
         }),
-        (any::<bool>(), vec(appearance(), 0..20))
-            .prop_map(|(all, flows)| FromAgent::Appeared(Appeared { all, flows })),
+        (proptest::option::of(any::<(u64, u64)>()), vec(appearance(), 0..20)).prop_map(
+            |(ends, flows)| {
+                let all_in = ends.map(|(a, b)| (a.min(b), a.max(b)));
+                FromAgent::Appeared(Appeared { all_in, flows })
+            }
+        ),
         Just(FromAgent::Resync),
         Just(FromAgent::Alive),
     ]

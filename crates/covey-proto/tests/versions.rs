@@ -149,7 +149,7 @@ fn what_version_5_has_more_is_understood() {
     let socket = |text: &str| text.parse().expect("an address and a port");
     let (from, to) = (socket("10.0.0.7:40001"), socket("[fd00::8]:9000"));
     let appearance = Appearance { number: 17, protocol: 6, from, to, age_s: 0.5 };
-    let appeared = Appeared { all: true, flows: vec![appearance] };
+    let appeared = Appeared { all_in: Some((0, u64::MAX)), flows: vec![appearance] };
     check_in(5, "from_agent.appeared", FromAgent::Appeared(appeared));
     let sent = Sent { key: FlowKey::of_number(17), bytes: 1e6, wire: 1e6 };
     check_in(5, "from_agent.sent", FromAgent::Sent(vec![sent]));

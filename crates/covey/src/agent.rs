@@ -1,5 +1,6 @@
 //! `covey agent`: executes a coordinator's schedules on one host.
 
+use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -51,6 +52,10 @@ pub struct Agent {
     /// /proc/stat), a number from 0 to 1, or none
     #[arg(long, value_name = "SHARE", default_value = "idle")]
     cpu: String,
+    /// An address of this host, which tells policies that find coflows by themselves where flows go; may be repeated
+    /// [default: all addresses of the host but those of loopback]
+    #[arg(long, value_name = "IP")]
+    address: Vec<String>,
     #[command(flatten)]
     logs: Logs,
 }
@@ -82,6 +87,7 @@ impl Agent {
             tls,
             ask_every: REPORT_EVERY,
             processors: self.processors()?,
+            addresses: self.addresses()?,
         };
         let runtime = live::runtime_here()?;
         let MadeEnforcer { mut enforcer, woken } = runtime.block_on(self.enforcer())?;
@@ -93,6 +99,22 @@ impl Agent {
                 () = live::asked_to_end() => Ok(()),
             }
         })
+    }
+
+    /// The addresses of this host.
+    fn addresses(&self) -> Result<Vec<IpAddr>, Failure> {
+        if self.address.is_empty() {
+            let found = if_addrs::get_if_addrs();
+            let found =
+                found.map_err(|error| Failure::Other(format!("network devices: {error}")))?;
+            let reached = found.iter().filter(|device| !device.is_loopback());
+            return Ok(reached.map(if_addrs::Interface::ip).collect());
+        }
+        let expected = "an address of IPv4 or IPv6";
+        let read = |text: &String| {
+            text.parse().map_err(|_| Failure::argument("--address", expected, format!("'{text}'")))
+        };
+        self.address.iter().map(read).collect()
     }
 
     fn processors(&self) -> Result<Processors, Failure> {

@@ -19,6 +19,7 @@ Examples:
   covey serve --data covey-data --init --name coordinator.example --agent 0-15
   covey serve --data covey-data --ports 150 --policy aalo --clients 0.0.0.0:7420 --agents 0.0.0.0:7421
   covey serve --policy sebf:compress=lz4
+  covey serve --policy coda --idle 30s
 The folder has the journal, the clients' token (token, mode 0600), and certificates after --init;
 without certificates the coordinator serves only loopback addresses.")]
 pub struct Serve {
@@ -65,6 +66,10 @@ pub struct Serve {
     /// Time without a byte sent after which a flow loses its rate
     #[arg(long, value_name = "TIME", default_value = "1s")]
     idle_after: String,
+    /// Time without a byte sent, though it may send, after which a flow that nobody ends is over; for policies that
+    /// find coflows by themselves
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    idle: String,
     /// Lease of a coflow whose client does not set one
     #[arg(long, value_name = "TIME", default_value = "10min")]
     lease: String,
@@ -165,6 +170,7 @@ impl Serve {
                 heartbeat_s,
                 lost_after_s,
                 idle_after_s: quantity::time("--idle-after", &self.idle_after)?,
+                silent_after_s: quantity::time("--idle", &self.idle)?,
                 lease_s: quantity::time("--lease", &self.lease)?,
                 forget_after_s: quantity::time("--forget-after", &self.forget_after)?,
                 report_every_s: quantity::time("--report-every", &self.report_every)?,

@@ -2,16 +2,18 @@
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
 
 use covey_proto::{
-    Compressor, Ended, FlowKey, FromAgent, Hello, Refusal, Schedule, ToAgent, USES, Uses, VERSION,
-    Welcome, common_version,
+    Appearance, Compressor, Ended, FlowKey, FromAgent, Hello, Refusal, Schedule, ToAgent, USES,
+    Uses, VERSION, Welcome, common_version,
 };
 
 use super::compression::Compression;
 use super::reports::Reports;
-use super::say::{say, say_uses};
+use super::say::{say, say_all_appeared, say_appeared, say_uses};
 use super::schedule::{HeldSchedule, Update};
+use super::unnamed::Unnamed;
 use crate::names::FlowNames;
 use crate::share::{Progress, Share};
 use crate::watch::Watch;
@@ -38,6 +40,12 @@ pub struct Agent {
     compression: Compression,
     /// How flows are used, if the enforcer sees that.
     watch: Option<Watch>,
+    /// Flows that no application has named.
+    unnamed: Unnamed,
+    /// The addresses of the host.
+    addresses: Vec<IpAddr>,
+    /// When something last happened here.
+    now_s: f64,
     /// When to tell next which coflows have flows open here.
     next_keep_s: f64,
 }
@@ -56,6 +64,9 @@ impl Agent {
             reports: Reports::default(),
             compression: Compression::default(),
             watch: None,
+            unnamed: Unnamed::default(),
+            addresses: Vec::new(),
+            now_s: 0.0,
             next_keep_s: 0.0,
         }
     }
@@ -64,6 +75,13 @@ impl Agent {
     #[must_use]
     pub fn with_watch(mut self) -> Agent {
         self.watch = Some(Watch::default());
+        self
+    }
+
+    /// For a host that has these addresses. A coordinator that finds coflows by itself knows by them where flows go.
+    #[must_use]
+    pub fn with_addresses(mut self, addresses: Vec<IpAddr>) -> Agent {
+        self.addresses = addresses;
         self
     }
 
@@ -105,23 +123,31 @@ impl Agent {
     }
 
     /// The flows to serve: those of the schedule, and idle ones at a low rate that shows when they send again. A flow
-    /// that has changed its coflow is listed under each of its names, because an application may know it by any.
+    /// that has changed its coflow is listed under each of its names, because an application may know it by any. Of
+    /// flows that no application has named, those are listed that the coordinator has taken; at rate 0 if they wait.
     pub fn served(&self) -> Cow<'_, BTreeMap<FlowKey, Share>> {
         let flows = self.schedule.flows();
         let idle = self.watch.iter().flat_map(Watch::idle);
         let mut probed = idle.filter(|key| !flows.contains_key(key)).peekable();
         let mut renamed = self.names.renamed().peekable();
-        if probed.peek().is_none() && renamed.peek().is_none() {
+        if probed.peek().is_none() && renamed.peek().is_none() && !self.has_unnamed() {
             return Cow::Borrowed(flows);
         }
         let mut served = flows.clone();
         served.extend(probed.map(|key| (key, PROBE)));
+        served.retain(|key, _| self.unnamed.may_schedule(*key));
+        self.unnamed.hold(&mut served);
         for key in renamed {
             if let Some(&share) = served.get(&key) {
                 served.extend(self.names.local(key).map(|name| (name, share)));
             }
         }
         Cow::Owned(served)
+    }
+
+    /// Whether there are flows that no application has named.
+    pub fn has_unnamed(&self) -> bool {
+        !self.unnamed.is_empty()
     }
 
     /// All names by which applications may know these flows, which the coordinator has named.
@@ -157,6 +183,7 @@ impl Agent {
         self.welcome = None;
         self.names.disconnected();
         self.reports.disconnected();
+        self.unnamed.disconnected();
     }
 
     /// Handles a message of the coordinator. `out` receives the messages to send. Returns whether the flows to serve
@@ -207,6 +234,18 @@ impl Agent {
                 }
                 return Ok(true);
             }
+            ToAgent::Taken(numbers) => {
+                numbers.into_iter().for_each(|number| self.unnamed.taken(number));
+                return Ok(true);
+            }
+            ToAgent::Released(numbers) => {
+                for number in numbers {
+                    self.unnamed.released(number);
+                    self.schedule.remove(FlowKey::of_number(number));
+                    self.names.forget(FlowKey::of_number(number));
+                }
+                return Ok(true);
+            }
             ToAgent::Alive => {}
             ToAgent::Flows(flows) => {
                 for flow in flows {
@@ -239,12 +278,24 @@ impl Agent {
         if self.tells_of_compression() {
             out.push(FromAgent::Processor(self.compression.describe()));
         }
+        if !welcome.groups {
+            // Only a coordinator that asks for these flows hears of them.
+            self.unacknowledged.retain(|key, _| key.number().is_none());
+        }
         say(self.unacknowledged.values().copied(), FromAgent::Ended, out);
         say(self.schedule.written(), FromAgent::Written, out);
         self.reports.restart();
         if let Some(watch) = &mut self.watch {
             watch.asked(welcome.idle_after_s);
+            if welcome.groups {
+                self.unnamed.names().for_each(|key| watch.opened(key));
+            }
             say_uses(watch.take_news(), out);
+        }
+        if welcome.groups {
+            out.push(FromAgent::Addresses(self.addresses.clone()));
+            let all: Vec<Appearance> = self.unnamed.appearances(self.now_s).collect();
+            say_all_appeared(&all, out);
         }
         self.next_keep_s = 0.0;
     }
@@ -280,8 +331,11 @@ impl Agent {
     /// Handles `progress` of the flows up to `now_s`, on any clock that never goes back. `out` receives the messages
     /// to send. Returns whether the flows to serve ([`Agent::served`]) have changed.
     pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) -> bool {
+        self.now_s = now_s;
         let presented = self.names.presented(progress);
         let progress = presented.as_ref().unwrap_or(progress);
+        let told = self.follow_unnamed(progress);
+        let progress = told.as_ref().unwrap_or(progress);
         let uses = self.watch_progress(progress, now_s);
         let probes_changed = uses.is_some();
         let written = self.account(progress);
@@ -290,6 +344,9 @@ impl Agent {
             say(written.into_iter(), FromAgent::Written, out);
             say(progress.ended.iter().copied(), FromAgent::Ended, out);
             say_uses(uses, out);
+            if welcome.groups {
+                say_appeared(&progress.appeared, out);
+            }
             self.say_kept(welcome, now_s, out);
             for sent in self.reports.take_due(now_s, welcome.report_every_s) {
                 say(sent.into_iter(), FromAgent::Sent, out);
@@ -297,6 +354,26 @@ impl Agent {
         }
         self.name_remotely(&mut out[said..]);
         probes_changed
+    }
+
+    /// Whether the coordinator is to hear of flows that no application has named.
+    fn tells_of_unnamed(&self) -> bool {
+        self.welcome.is_some_and(|welcome| welcome.groups)
+    }
+
+    /// Follows the flows that no application has named. Returns what is left of `progress` if the coordinator is not
+    /// to hear of them.
+    fn follow_unnamed(&mut self, progress: &Progress) -> Option<Progress> {
+        progress.appeared.iter().for_each(|flow| self.unnamed.appeared(flow, self.now_s));
+        let is_left = |key: &FlowKey| key.number().is_none();
+        let rest = (self.has_unnamed() && !self.tells_of_unnamed()).then(|| {
+            let mut rest = progress.clone();
+            rest.ended.retain(|ended| is_left(&ended.key));
+            rest.sent.retain(|sent| is_left(&sent.key));
+            rest
+        });
+        progress.ended.iter().for_each(|ended| _ = self.unnamed.ended(ended.key));
+        rest
     }
 
     /// Returns the changes in how flows are used, if there are any to report. Without a session there are none:
@@ -310,6 +387,8 @@ impl Agent {
                 watch.closed(key);
             }
         }
+        let appeared = progress.appeared.iter().map(|flow| FlowKey::of_number(flow.number));
+        appeared.for_each(|key| watch.opened(key));
         progress.sent.iter().for_each(|sent| watch.sent(sent.key));
         progress.written.iter().for_each(|key| watch.done(*key, false));
         progress.ended.iter().for_each(|ended| watch.done(ended.key, true));
@@ -379,6 +458,7 @@ mod tests {
             heartbeat_s: 1.0,
             codec: None,
             idle_after_s: 1.0,
+            groups: false,
         })
     }
 

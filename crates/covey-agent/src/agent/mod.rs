@@ -9,5 +9,6 @@ mod compression;
 mod reports;
 mod say;
 mod schedule;
+mod unnamed;
 
 pub use agent::Agent;

@@ -58,6 +58,21 @@ pub enum ServeError {
         "policy {0} decides at receivers of flows, which only the simulator has: expected a policy of a coordinator, such as covey, aalo or sebf"
     )]
     SimulatedOnly(String),
+    /// The policy puts flows of named coflows into groups of its own.
+    #[error(
+        "policy {0} puts flows of coflows that applications name into groups of its own, which only the simulator does: expected coda, which finds coflows, or aalo:queues=strict, which has the same queues"
+    )]
+    Regroups(String),
+    /// The policy finds coflows by itself, and the journal holds some that applications have named.
+    #[error(
+        "the journal has {coflows} coflows that applications have named, of which policy {policy} would not hear: expected a policy such as aalo until they have ended, or another folder"
+    )]
+    Named {
+        /// The policy.
+        policy: String,
+        /// How many coflows are present.
+        coflows: usize,
+    },
     /// The credentials cannot be used.
     #[error(transparent)]
     Credentials(#[from] CredentialError),

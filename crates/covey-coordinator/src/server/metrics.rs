@@ -241,7 +241,7 @@ fn one(name: &str, help: &str, kind: &str, value: impl Display, out: &mut String
 pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> String {
     let mut out = String::new();
     let counts = now.counts;
-    let Population { coflows, stalled, idle, expired, unused, agents } = now.population;
+    let Population { coflows, stalled, idle, expired, unused, agents, announced } = now.population;
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
     let counters = [
         ("covey_decisions_total", "Decisions.", counts.decisions),
@@ -306,6 +306,11 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
             idle as f64,
         ),
         ("covey_coflows_expired", "Coflows that nobody keeps.", expired as f64),
+        (
+            "covey_flows_unnamed",
+            "Flows that agents have reported and no application has named.",
+            announced as f64,
+        ),
         ("covey_agents", "Agents that have joined.", agents as f64),
         ("covey_pending", "Changes that wait for the journal.", now.pending as f64),
         ("covey_commands", "Messages that wait for the decision thread.", now.commands as f64),

@@ -55,7 +55,10 @@ impl Server {
         let built = covey_sched::build(&config.policy)?;
         let wants = built.policy.wants();
         let is_unlabelled = matches!(built.policy, AnyPolicy::Unlabelled(_));
-        if wants.progress || wants.regroups || is_unlabelled {
+        if !is_unlabelled && wants.regroups {
+            return Err(ServeError::Regroups(config.policy));
+        }
+        if !is_unlabelled && wants.progress {
             return Err(ServeError::SimulatedOnly(config.policy));
         }
         let codec = match built.compression {
@@ -103,10 +106,21 @@ impl Server {
             record.ok()
         });
         let records = records.chain(found.given);
-        let coordinator =
-            CoordinatorState::new(fabric, built.policy, settings, epoch, records, base);
+        let (reader, policy) = match is_unlabelled {
+            // It must not hear of named coflows, not even of those that have gone.
+            true => (covey_sched::build("fair")?.policy, Some((fabric.clone(), built.policy))),
+            false => (built.policy, None),
+        };
+        let mut coordinator = CoordinatorState::new(fabric, reader, settings, epoch, records, base);
         if let Some(error) = failed {
             return Err(error.into());
+        }
+        if let Some((fabric, policy)) = policy {
+            let coflows = coordinator.population().coflows;
+            if coflows > 0 {
+                return Err(ServeError::Named { policy: config.policy, coflows });
+            }
+            coordinator = coordinator.with_policy(fabric, policy);
         }
         let coflows = coordinator.population().coflows;
         tracing::info!(epoch, coflows, policy = config.policy, "started");

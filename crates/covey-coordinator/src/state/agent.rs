@@ -102,12 +102,17 @@ pub(super) struct Letters {
     pub thresholds: BTreeMap<u64, f64>,
     /// Coflows of which the agent need not report anything more.
     pub over: Vec<u64>,
+    /// Flows that no application has named and that are scheduled from now on, by their numbers.
+    pub taken: Vec<u64>,
+    /// The same of flows that are not scheduled any more.
+    pub released: Vec<u64>,
 }
 
 impl Letters {
     fn has_news(&self) -> bool {
-        let Letters { acknowledged, renamed, thresholds, over } = self;
-        !(acknowledged.is_empty() && renamed.is_empty() && thresholds.is_empty() && over.is_empty())
+        let Letters { acknowledged, renamed, thresholds, over, taken, released } = self;
+        let says_ends = !acknowledged.is_empty() || !over.is_empty() || !released.is_empty();
+        says_ends || !renamed.is_empty() || !thresholds.is_empty() || !taken.is_empty()
     }
 
     pub fn take_thresholds(&mut self) -> Vec<ReportThreshold> {

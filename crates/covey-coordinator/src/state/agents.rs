@@ -106,6 +106,8 @@ impl Agents {
         agent.letters.acknowledged.clear();
         agent.letters.thresholds.clear();
         agent.letters.renamed.clear();
+        agent.letters.taken.clear();
+        agent.letters.released.clear();
         agent.assignments.forget_announcements();
         before
     }

@@ -105,6 +105,8 @@ pub(super) struct Coflows {
     present: BTreeMap<u64, Coflow>,
     pub gone: Gone,
     pub dags: Dags,
+    /// DAGs of groups of the policy's own making, which numbers them by itself.
+    own_dags: Dags,
     pub leases: Leases,
     pub ids: FlowIds,
     /// Serial numbers by [`CoflowId`].
@@ -158,6 +160,15 @@ impl Coflows {
         }
     }
 
+    /// The DAGs of groups of the policy's own making (true), or of named coflows.
+    pub fn dags(&self, own: bool) -> &Dags {
+        if own { &self.own_dags } else { &self.dags }
+    }
+
+    fn dags_mut(&mut self, own: bool) -> &mut Dags {
+        if own { &mut self.own_dags } else { &mut self.dags }
+    }
+
     pub fn len(&self) -> usize {
         self.present.len()
     }
@@ -203,7 +214,7 @@ impl Coflows {
         }
         self.serials[slot] = serial;
         self.next_id = self.next_id.max(serial + 1);
-        self.dags.join(coflow.about.lineage.external, serial);
+        self.dags_mut(coflow.flows.is_own()).join(coflow.about.lineage.external, serial);
         self.note_key(coflow.about.key.as_ref(), serial);
         self.leases.insert(serial, &coflow.lease);
         self.present.insert(serial, coflow);
@@ -217,16 +228,20 @@ impl Coflows {
 
     /// Adds flows to a coflow, with their ids.
     pub fn extend(&mut self, serial: u64, flows: Vec<Flow>, ids: &[u64]) {
+        self.note_ports(serial, &flows);
         let Some(coflow) = self.present.get_mut(&serial) else { return };
-        for port in ports(&flows) {
+        let runs = self.ids.insert(serial, coflow.flows.len() as u32, ids);
+        coflow.flows.extend(flows, runs);
+    }
+
+    fn note_ports(&mut self, serial: u64, flows: &[Flow]) {
+        for port in ports(flows) {
             let port = port as usize;
             if self.by_port.len() <= port {
                 self.by_port.resize_with(port + 1, BTreeSet::new);
             }
             self.by_port[port].insert(serial);
         }
-        let runs = self.ids.insert(serial, coflow.flows.len() as u32, ids);
-        coflow.flows.extend(flows, runs);
     }
 
     /// Moves a flow to another coflow that is present, with what it has sent. Its former coflow keeps an ended
@@ -261,11 +276,94 @@ impl Coflows {
         Some(FlowKey { coflow: to, flow: index })
     }
 
-    /// What announces a flow of a coflow that is present: all names that it has had, oldest first.
+    /// A group of the policy's own making has begun: it is a coflow without a lease, and the journal hears nothing of
+    /// it.
+    pub fn begin_group(&mut self, serial: u64, id: CoflowId, lineage: Lineage, now: Time) {
+        let about = About {
+            name: None,
+            key: None,
+            parents: Vec::new(),
+            weight: 1.0,
+            deadline_s: None,
+            lineage,
+            arrival_s: now.as_secs(),
+        };
+        let coflow = Coflow {
+            id,
+            about,
+            open: false,
+            revision: 0,
+            flows: Flows::of_group(now),
+            lease: Lease::new(Some(f64::INFINITY), f64::INFINITY, now),
+            served: Vec::new(),
+            compression: None,
+            report_threshold: f64::INFINITY,
+            is_stale: false,
+        };
+        let next_id = self.next_id;
+        self.insert(serial, coflow);
+        self.next_id = next_id;
+    }
+
+    /// Takes a flow out of its place in a group, which stays empty and has the id `rest` from now on. Returns the flow
+    /// and its former names.
+    pub fn take_out(
+        &mut self,
+        from: FlowKey,
+        rest: FlowId,
+        now: Time,
+    ) -> Option<(Flow, Vec<FlowKey>)> {
+        let taken = self.change(from.coflow, |coflow, _| {
+            coflow.unserve(from.flow);
+            coflow.flows.leave(from.flow, now)
+        });
+        let coflow = self.present.get_mut(&from.coflow)?;
+        self.ids.replace(from.coflow, coflow.flows.ids_mut(), from.flow, rest.0);
+        taken?
+    }
+
+    /// Puts a flow into an empty place of a group. Places before it that are not there yet are empty, with ids that
+    /// `give` gives.
+    pub fn put(
+        &mut self,
+        to: FlowKey,
+        id: FlowId,
+        (flow, names): (Flow, Vec<FlowKey>),
+        mut give: impl FnMut() -> FlowId,
+        now: Time,
+    ) {
+        let Some(coflow) = self.present.get_mut(&to.coflow) else { return };
+        let there = coflow.flows.len() as u32;
+        let empty = Flow { stage: Stage::Ended, sent: 0.0, wire: 0.0, ..flow };
+        if to.flow >= there {
+            let mut ids: Vec<u64> = (there..to.flow).map(|_| give().0).collect();
+            ids.push(id.0);
+            self.extend(to.coflow, vec![empty; ids.len()], &ids);
+        } else {
+            self.ids.replace(to.coflow, coflow.flows.ids_mut(), to.flow, id.0);
+            self.note_ports(to.coflow, &[flow]);
+        }
+        self.change(to.coflow, |coflow, _| {
+            coflow.flows.put(to.flow, flow, names, now);
+            // The rate of 0 differs from the next plan's, so the flow's agent is told the new rate.
+            let at = coflow.served.partition_point(|served| served.flow < to.flow);
+            coflow.served.insert(at, Served { flow: to.flow, rate: 0.0, codec: None });
+        });
+    }
+
+    /// A group of the policy's own making has gone. Nothing is remembered of it.
+    pub fn end_group(&mut self, serial: u64) -> Option<Coflow> {
+        let coflow = self.remove(serial)?;
+        self.own_dags.forget(coflow.about.lineage.external);
+        Some(coflow)
+    }
+
+    /// What announces a flow of a coflow that is present: all names that it has had, oldest first. A flow that no
+    /// application has named is known by the number that its agent has given to it, whatever its group.
     pub fn announcements(&self, id: FlowId) -> Vec<FlowAnnouncement> {
         let Some(key) = self.ids.key(FlowKey::of_id(id)) else { return Vec::new() };
         let Some(coflow) = self.get(key.coflow) else { return Vec::new() };
-        let names = coflow.flows.names(key);
+        let names = coflow.flows.names(key).filter(|name| !coflow.flows.is_own() || *name != key);
         names.map(|name| FlowAnnouncement { id, member: Some(name) }).collect()
     }
 
@@ -294,15 +392,8 @@ impl Coflows {
 
     /// A coflow has gone: only its summary stays, and not for ever.
     pub fn retire(&mut self, serial: u64, end_s: f64, removed: bool) -> Option<Coflow> {
-        let coflow = self.present.remove(&serial)?;
-        let Coflow { about, flows, lease, .. } = &coflow;
-        self.leases.remove(serial, lease);
-        self.ids.remove(flows.ids(), flows.former().values().flatten().copied());
-        self.tally.replace(coflow.tally(), Tally::default());
-        for port in flows.ports() {
-            self.by_port[port as usize].remove(&serial);
-        }
-        self.dags.leave(about.lineage.external, serial, flows.attained());
+        let coflow = self.remove(serial)?;
+        let Coflow { about, flows, .. } = &coflow;
         self.gone.insert(Summary {
             id: serial,
             name: about.name.clone(),
@@ -314,6 +405,19 @@ impl Coflows {
             removed,
             key: about.key.clone(),
         });
+        Some(coflow)
+    }
+
+    fn remove(&mut self, serial: u64) -> Option<Coflow> {
+        let coflow = self.present.remove(&serial)?;
+        let Coflow { about, flows, lease, .. } = &coflow;
+        self.leases.remove(serial, lease);
+        self.ids.remove(flows.ids(), flows.former().values().flatten().copied());
+        self.tally.replace(coflow.tally(), Tally::default());
+        for port in flows.ports() {
+            self.by_port[port as usize].remove(&serial);
+        }
+        self.dags_mut(flows.is_own()).leave(about.lineage.external, serial, flows.attained());
         Some(coflow)
     }
 
@@ -339,7 +443,11 @@ impl Coflows {
     /// How many entries there are, of everything.
     #[cfg(test)]
     pub fn entries(&self) -> usize {
-        let memory = self.gone.len() + self.dags.len() + self.keys.len() + self.ids.len();
+        let memory = self.gone.len()
+            + self.dags.len()
+            + self.own_dags.len()
+            + self.keys.len()
+            + self.ids.len();
         self.present.len() + self.serials.len() + self.leases.len() + memory
     }
 }

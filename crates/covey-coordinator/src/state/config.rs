@@ -11,6 +11,8 @@ pub struct Config {
     pub lost_after_s: f64,
     /// Seconds after which a flow that has a rate and sends nothing loses it.
     pub idle_after_s: f64,
+    /// Seconds after which a flow that no application has named is over if it sends nothing, though it may.
+    pub silent_after_s: f64,
     /// Seconds for which a coflow is kept if its client does not say for how long.
     pub lease_s: f64,
     /// Seconds after which an expired coflow is removed, and a coflow that has gone is forgotten.
@@ -21,7 +23,7 @@ pub struct Config {
     pub reports_always: bool,
     /// The most coflows that may be present.
     pub max_coflows: usize,
-    /// The most flows of a coflow.
+    /// The most flows of a coflow, and the most flows that no application has named.
     pub max_flows: usize,
     /// The most changes that may wait for the journal.
     pub max_pending: usize,
@@ -41,6 +43,7 @@ impl Default for Config {
             heartbeat_s: 1.0,
             lost_after_s: 5.0,
             idle_after_s: 1.0,
+            silent_after_s: 60.0,
             lease_s: 600.0,
             forget_after_s: 86_400.0,
             report_every_s: 0.008,

@@ -7,6 +7,7 @@ use covey_core::{AnyPolicy, Codec, Fabric, Time};
 use covey_proto::FlowKey;
 
 use super::agents::Agents;
+use super::announced::Announced;
 use super::awaited_bytes::AwaitedBytes;
 use super::coflows::{Coflows, Tally};
 use super::config::Config;
@@ -34,6 +35,7 @@ pub struct CoordinatorState {
     pub(super) now: Time,
     pub(super) driver: Driver,
     pub(super) coflows: Coflows,
+    pub(super) announced: Announced,
     pub(super) agents: Agents,
     pub(super) journal: JournalQueue,
     pub(super) effects: Effects,
@@ -77,6 +79,7 @@ impl CoordinatorState {
             agents: Agents::new(epoch, ingress, start),
             driver: Driver::new(fabric, policy),
             coflows: Coflows::default(),
+            announced: Announced::default(),
             journal: JournalQueue::default(),
             effects: Effects::default(),
             dirty: Dirty::all(config.codec.is_some()),
@@ -98,6 +101,14 @@ impl CoordinatorState {
         self.agents.epoch()
     }
 
+    /// Has another policy decide from now on. No coflow may be present.
+    #[must_use]
+    pub fn with_policy(mut self, fabric: Fabric, policy: AnyPolicy) -> CoordinatorState {
+        assert_eq!(self.coflows.len(), 0, "another policy knows nothing of these");
+        self.driver = Driver::new(fabric, policy);
+        self
+    }
+
     /// The driver of the policy.
     pub fn driver(&self) -> &Driver {
         &self.driver
@@ -112,7 +123,8 @@ impl CoordinatorState {
     pub fn population(&self) -> Population {
         let Tally { stalled, idle, expired, unused } = self.coflows.tally();
         let (coflows, agents) = (self.coflows.len(), self.agents.joined());
-        Population { coflows, stalled, idle, expired, unused, agents }
+        let announced = self.announced.len();
+        Population { coflows, stalled, idle, expired, unused, agents, announced }
     }
 
     /// Agents that have joined.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeSet;
 
+use covey_core::CoflowId;
+
 /// What the next round has to look at. A method that changes something that a plan or a schedule
 /// depends on notes it here.
 #[derive(Debug)]
@@ -14,6 +16,8 @@ pub(super) struct Dirty {
     processors: bool,
     /// Whether the rates of all coflows have to be compared with those that agents know.
     all_rates: bool,
+    /// Groups of the policy's own making that have got flows.
+    groups: Vec<CoflowId>,
     /// Coflows whose flows have sent something, in the order of the reports.
     progress: Vec<u64>,
 }
@@ -21,8 +25,8 @@ pub(super) struct Dirty {
 impl Dirty {
     /// Everything has to be looked at. `compresses`: what hosts have for compressing, too.
     pub fn all(compresses: bool) -> Dirty {
-        let (hosts, progress) = (BTreeSet::new(), Vec::new());
-        Dirty { plan: true, hosts, processors: compresses, all_rates: true, progress }
+        let (hosts, groups, progress) = (BTreeSet::new(), Vec::new(), Vec::new());
+        Dirty { plan: true, hosts, processors: compresses, all_rates: true, groups, progress }
     }
 
     /// Something has happened that the policy has to answer with a plan.
@@ -61,6 +65,15 @@ impl Dirty {
 
     pub fn take_all_rates(&mut self) -> bool {
         std::mem::take(&mut self.all_rates)
+    }
+
+    /// Groups of the policy's own making have got flows: what agents know of their rates has to be compared.
+    pub fn note_groups(&mut self, mut groups: Vec<CoflowId>) {
+        self.groups.append(&mut groups);
+    }
+
+    pub fn take_groups(&mut self) -> Vec<CoflowId> {
+        std::mem::take(&mut self.groups)
     }
 
     /// Flows of a coflow have sent something.

@@ -135,6 +135,8 @@ pub struct Population {
     pub unused: [usize; 4],
     /// Agents that have joined.
     pub agents: usize,
+    /// Flows that no application has named.
+    pub announced: usize,
 }
 
 /// What the coordinator wants done, in order, with its counters.

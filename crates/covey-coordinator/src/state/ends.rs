@@ -1,6 +1,6 @@
 //! Flows that end, and coflows that go with the last of them.
 
-use covey_core::Time;
+use covey_core::{CoflowId, Time};
 use covey_proto::FlowKey;
 
 use super::assignments::Service;
@@ -97,6 +97,10 @@ impl CoordinatorState {
         };
         for id in self.driver.tell_ends(is_open, self.now) {
             let serial = self.coflows.serial(id);
+            if self.coflows.get(serial).is_some_and(|coflow| coflow.flows.is_own()) {
+                self.group_left(id);
+                continue;
+            }
             self.effects.counts.gone += 1;
             if let Some(coflow) = self.coflows.retire(serial, self.now.as_secs(), removed) {
                 let dag = coflow.about.lineage.external;
@@ -108,5 +112,14 @@ impl CoordinatorState {
             let (gone, ended) = (Event::Removed { id: serial }, Event::Ended { id: serial });
             self.effects.event(if removed { gone } else { ended });
         }
+    }
+
+    /// A group of the policy's own making has gone with the last of its flows.
+    pub(super) fn group_left(&mut self, id: CoflowId) {
+        let serial = self.coflows.serial(id);
+        let Some(group) = self.coflows.end_group(serial) else { return };
+        let dag = group.about.lineage.external;
+        let others = self.coflows.dags(true).get(dag).is_some_and(|it| !it.present.is_empty());
+        self.awaited_bytes.retire(serial, dag, others);
     }
 }

@@ -101,6 +101,9 @@ pub(super) struct Flows {
     ids: Vec<IdRun>,
     /// By index, the former names of flows that have joined from other coflows, oldest first.
     former: BTreeMap<u32, Vec<FlowKey>>,
+    /// Whether they are a group of the policy's own making, and no application has named them. Their former names are
+    /// the numbers that agents have given to them.
+    is_own: bool,
     /// Flows that are stalled.
     stalled: usize,
     /// Flows that do not use their rates, by [`Unused`].
@@ -120,12 +123,23 @@ impl Flows {
             list: Vec::new(),
             ids: Vec::new(),
             former: BTreeMap::new(),
+            is_own: false,
             stalled: 0,
             unused: [0; 4],
             attained: 0.0,
             longest: 0.0,
             unused_since: now,
         }
+    }
+
+    /// No flows yet of a group of the policy's own making.
+    pub fn of_group(now: Time) -> Flows {
+        Flows { is_own: true, ..Flows::new(now) }
+    }
+
+    /// Whether they are a group of the policy's own making.
+    pub fn is_own(&self) -> bool {
+        self.is_own
     }
 
     /// Appends flows, whose ids are these.
@@ -288,6 +302,16 @@ impl Flows {
             self.longest = self.list.iter().map(|flow| flow.wire).fold(0.0, f64::max);
         }
         Some((flow, self.former.remove(&index).unwrap_or_default()))
+    }
+
+    /// Puts a flow into a place that is empty, with what it has sent. These are its former names.
+    pub fn put(&mut self, index: u32, flow: Flow, names: Vec<FlowKey>, now: Time) {
+        let Some(place) = self.list.get_mut(index as usize) else { return };
+        *place = Flow { stage: Stage::Ended, ..flow };
+        self.set_stage(index, flow.stage, now);
+        self.attained += flow.wire;
+        self.longest = self.longest.max(flow.wire);
+        self.set_former(index, names);
     }
 
     /// The last flow has joined from another coflow, with what it has sent. These are its former names.

@@ -28,7 +28,7 @@ impl CoordinatorState {
         for &(key, of) in &uses.flows {
             match self.coflows.get(key.coflow) {
                 // The coordinator announced the id in this session: the coflow has gone since.
-                _ if key.id().is_some() => {}
+                _ if key.id().is_some() || key.number().is_some() => {}
                 None => agent.over(key.coflow),
                 Some(coflow) if is_own(coflow, key.flow, port) => {
                     agent.usage.flows.insert(key, of);

@@ -1,6 +1,6 @@
 //! What agents are sent.
 
-use covey_proto::{FlowAnnouncement, IDS, ToAgent, USES, Welcome};
+use covey_proto::{APPEARANCES, FlowAnnouncement, IDS, ToAgent, USES, Welcome};
 
 use super::coordinator::CoordinatorState;
 use super::effects::SessionId;
@@ -24,6 +24,7 @@ impl CoordinatorState {
                     true => self.config.idle_after_s,
                     false => f64::INFINITY,
                 },
+                groups: spoken >= APPEARANCES && !self.driver.sees_coflows(),
             }));
         }
         let renamed = std::mem::take(&mut agent.letters.renamed);
@@ -43,6 +44,14 @@ impl CoordinatorState {
         let over = std::mem::take(&mut agent.letters.over);
         if !over.is_empty() && spoken >= USES {
             messages.push(ToAgent::Over(over));
+        }
+        let released = std::mem::take(&mut agent.letters.released);
+        if !released.is_empty() {
+            messages.push(ToAgent::Released(released));
+        }
+        let taken = std::mem::take(&mut agent.letters.taken);
+        if !taken.is_empty() {
+            messages.push(ToAgent::Taken(taken));
         }
         if std::mem::take(&mut agent.connection.alive) && messages.is_empty() {
             messages.push(ToAgent::Alive);

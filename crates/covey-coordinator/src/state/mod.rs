@@ -11,6 +11,7 @@
 //! | `processors`, `progress` | what the policy learns of compression and of bytes sent |
 //! | `publish`, `round` | a plan, and which agents have to be told what |
 //! | `ends`, `taking` | ends of flows; flows that change their coflow |
+//! | `appearing` | flows that no application has named, and the policy's groups of them |
 //! | `apply`, `snapshot` | records of the journal, read and written |
 //! | `queries`, `requests` | what clients read and ask for |
 //! | `sessions`, `messages` | what agents report and are sent |
@@ -19,6 +20,7 @@
 // Parts.
 mod agent;
 mod agents;
+mod announced;
 mod assignments;
 mod awaited_bytes;
 mod coflows;
@@ -33,6 +35,7 @@ mod memory;
 mod reservations;
 
 // The whole, and what it does.
+mod appearing;
 mod apply;
 mod coordinator;
 mod ends;

@@ -8,6 +8,7 @@ use covey_core::{CoflowId, Fabric, LinkId, PortId, Sender, Wake};
 use super::awaited_bytes::Touched;
 use super::coflows::Coflow;
 use super::coordinator::CoordinatorState;
+use super::memory::Dag;
 
 impl CoordinatorState {
     /// Notes the coflows and DAGs whose bytes the policy has begun to wait for: they may have been sent.
@@ -57,12 +58,17 @@ impl CoordinatorState {
         self.tell_limits();
     }
 
+    /// A DAG, as the policy numbers it.
+    fn dag(&self, external: u64) -> Option<&Dag> {
+        self.coflows.dags(!self.driver.sees_coflows()).get(external)
+    }
+
     /// The coflows whose bytes count.
     fn coflows_of(&self, sender: Sender) -> Vec<u64> {
         match sender {
             Sender::Coflow(id) | Sender::CoflowAt(id, _) => vec![self.coflows.serial(id)],
             Sender::Dag(dag) => {
-                let dag = self.coflows.dags.get(dag);
+                let dag = self.dag(dag);
                 dag.map_or_else(Vec::new, |dag| dag.present.iter().copied().collect())
             }
         }
@@ -79,7 +85,7 @@ impl CoordinatorState {
             Wake::WhenFlowSent(id, bytes) => Some(bytes - of(id)?.longest()),
             Wake::WhenDagSent(external, bytes) => {
                 // The DAG may have gone, and be forgotten.
-                let Some(dag) = self.coflows.dags.get(external) else { return Some(bytes) };
+                let Some(dag) = self.dag(external) else { return Some(bytes) };
                 let attained = |serial: &u64| Some(self.coflows.get(*serial)?.flows.attained());
                 let sent = dag.bytes + dag.present.iter().filter_map(attained).sum::<f64>();
                 Some(bytes - sent)
@@ -123,7 +129,9 @@ impl CoordinatorState {
         self.effects.counts.looked_at += coflows.len() as u64;
         let mut of_dags: BTreeMap<u64, f64> = BTreeMap::new();
         for serial in coflows {
-            let Some(coflow) = self.coflows.get(serial) else { continue };
+            let coflow = self.coflows.get(serial).filter(|coflow| !coflow.flows.is_own());
+            // Agents report flows of groups at an interval: they do not know the groups.
+            let Some(coflow) = coflow else { continue };
             let dag = coflow.about.lineage.external;
             let of_dag = of_dags.entry(dag).or_insert_with(|| self.threshold_for(Sender::Dag(dag)));
             let threshold = self.threshold_for(Sender::Coflow(coflow.id)).min(*of_dag);
@@ -187,14 +195,14 @@ impl CoordinatorState {
         self.coflows.get(serial).map_or_else(BTreeSet::new, |coflow| coflow.flows.senders())
     }
 
-    /// Tells clairvoyant policies what is left of flows.
+    /// Tells policies that read it what is left of flows.
     pub(super) fn write_progress(&mut self) {
-        let is_clairvoyant = self.driver.needs_sizes();
+        let reads_flows = self.driver.reads_flows();
         for serial in self.dirty.take_progress() {
             // The coflow may have gone meanwhile.
             let Some(coflow) = self.coflows.get_mut(serial) else { continue };
             coflow.is_stale = false;
-            if !is_clairvoyant {
+            if !reads_flows {
                 continue;
             }
             let (demand, progress) = self.driver.progress_mut(coflow.id);

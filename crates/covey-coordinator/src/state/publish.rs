@@ -15,6 +15,7 @@ impl CoordinatorState {
         let rates = self.driver.rates();
         // Plans over all flows have no rates by coflow, so that every coflow has to be looked at.
         let flow_level = rates.is_flow_level();
+        let groups = self.dirty.take_groups();
         let all = self.dirty.take_all_rates() || flow_level;
         if flow_level {
             self.dirty.note_all_rates();
@@ -23,7 +24,14 @@ impl CoordinatorState {
             self.driver.state().present().to_vec()
         } else {
             let present = |id: &&CoflowId| self.driver.state().is_present(**id);
-            rates.changed().iter().chain(&compression).filter(present).copied().collect()
+            rates
+                .changed()
+                .iter()
+                .chain(&compression)
+                .chain(&groups)
+                .filter(present)
+                .copied()
+                .collect()
         };
         self.effects.counts.looked_at += changed.len() as u64;
         for id in changed {

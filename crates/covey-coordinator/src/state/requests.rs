@@ -70,6 +70,10 @@ impl CoordinatorState {
                 return Ok(());
             }
         }
+        if !self.driver.sees_coflows() {
+            let detail = "the policy in force finds coflows by itself: its flows are those that agents report";
+            return Err(Problem::new(409, "coflows are not registered", detail));
+        }
         self.check_spec(&spec)?;
         if self.coflows.len() + self.journal.registering() >= self.config.max_coflows {
             let max = self.config.max_coflows;
@@ -228,6 +232,10 @@ impl CoordinatorState {
     }
 
     fn present(&self, id: u64) -> Result<&Coflow, Problem> {
+        if self.coflows.get(id).is_some_and(|coflow| coflow.flows.is_own()) {
+            let detail = format!("coflow {id} was found by the policy in force, and is its own");
+            return Err(Problem::new(409, "coflow is not registered", detail));
+        }
         self.coflows.get(id).ok_or_else(|| match self.coflows.gone.get(id) {
             Some(_) => Problem::new(409, "coflow has gone", format!("coflow {id} has ended")),
             None => Problem::unknown(id),

@@ -1,9 +1,7 @@
 //! What agents report.
 
 use covey_core::Time;
-use covey_proto::{
-    Ended, FlowId, FlowKey, FromAgent, Hello, Refusal, Sent, USES, Use, common_version,
-};
+use covey_proto::{Ended, FlowKey, FromAgent, Hello, Refusal, Sent, USES, Use, common_version};
 
 use super::coordinator::CoordinatorState;
 use super::effects::{Event, SessionId};
@@ -26,7 +24,7 @@ impl CoordinatorState {
         // From here on a name by id is that of a flow whose coflow has gone. Ends are acknowledged by the names that
         // the agent gives.
         if !matches!(message, FromAgent::Ended(_)) {
-            message.rename_flows(|name| self.present_name(name));
+            message.rename_flows(|name| self.present_name_at(port, name));
         }
         let counts = &mut self.effects.counts;
         *match &message {
@@ -46,6 +44,8 @@ impl CoordinatorState {
             FromAgent::Keeps(coflows) => {
                 coflows.into_iter().for_each(|serial| self.keep(serial, None));
             }
+            FromAgent::Addresses(addresses) => self.addresses(port, &addresses),
+            FromAgent::Appeared(appeared) => self.appeared(port, &appeared),
             FromAgent::Hello(_) | FromAgent::Alive => {}
         }
     }
@@ -91,7 +91,9 @@ impl CoordinatorState {
                 agent.letters.thresholds.insert(serial, coflow.report_threshold);
             }
             let is_here = |index: &u32| coflow.flows.get(*index).is_some_and(|it| it.src == port);
-            let renamed = coflow.flows.former().keys().copied().filter(is_here);
+            let is_named = !coflow.flows.is_own();
+            let former = coflow.flows.former().keys().copied().filter(|_| is_named);
+            let renamed = former.filter(is_here);
             agent.letters.renamed.extend(renamed.map(|index| coflow.flows.id_of(index)));
         }
         self.effects.event(Event::Joined { port });
@@ -100,9 +102,11 @@ impl CoordinatorState {
 
     /// Counts flows of a report if their coflow is not known: nothing of it is taken over.
     fn count_unknown(&mut self, name: FlowKey, flows: usize) {
-        let is_known = match name.id() {
-            Some(FlowId(id)) => id < self.coflows.ids.next(),
-            None => self.coflows.knows(name.coflow),
+        let is_known = match (name.id(), name.number()) {
+            (Some(id), _) => id.0 < self.coflows.ids.next() || self.announced.get(id).is_some(),
+            // Whether a flow is scheduled that no application has named is the coordinator's affair.
+            (None, Some(_)) => true,
+            (None, None) => self.coflows.knows(name.coflow),
         };
         if !is_known {
             self.effects.counts.unknown += flows as u64;
@@ -114,7 +118,13 @@ impl CoordinatorState {
         self.coflows.ids.key(name).unwrap_or(name)
     }
 
+    /// The same for a name that the agent of a port says.
+    fn present_name_at(&self, port: u32, name: FlowKey) -> FlowKey {
+        self.present_name(self.announced.id(port, name).map_or(name, FlowKey::of_id))
+    }
+
     fn ended(&mut self, port: u32, flows: &[Ended]) {
+        let flows = self.end_announced(port, flows);
         let mut known = Vec::new();
         let present = |ended: &Ended| Ended { key: self.present_name(ended.key), ..*ended };
         let flows: Vec<(FlowKey, Ended)> = flows.iter().map(|it| (it.key, present(it))).collect();
@@ -190,6 +200,7 @@ impl CoordinatorState {
             self.count_unknown(name, of_coflow.len());
         }
         for &Sent { key, bytes, wire } in flows {
+            self.note_sent(port, key, bytes, wire);
             if self.coflows.flow(key).is_none_or(|flow| flow.src != port) {
                 continue;
             }
@@ -207,6 +218,17 @@ impl CoordinatorState {
             if needs_progress {
                 self.driver.report(coflow.id, coflow.flows.attained(), self.now);
             }
+        }
+    }
+
+    /// Notes what a flow has sent, if no application has named it: it need not be in a group yet.
+    fn note_sent(&mut self, port: u32, key: FlowKey, bytes: f64, wire: f64) {
+        if self.announced.is_empty() {
+            return;
+        }
+        let id = key.id().or_else(|| self.coflows.id_of(key));
+        if let Some(id) = id.and_then(|id| self.announced.id(port, FlowKey::of_id(id))) {
+            self.announced.sent(id, bytes, wire, self.now);
         }
     }
 
@@ -237,6 +259,7 @@ impl CoordinatorState {
         }
         self.rounds.next_check = self.now + self.config.heartbeat_s;
         self.give_up_awaited_ends();
+        self.end_silent();
         self.follow_leases();
         self.journal.retry(&mut self.effects);
         for port in 0..self.agents.ports() {

@@ -20,7 +20,8 @@ impl CoordinatorState {
         let dags = coflows.dags.iter();
         records.extend(dags.map(|(external, dag)| Record::Dag { external, bytes: dag.bytes }));
         let mut leases: Vec<Lease> = Vec::new();
-        for (id, coflow) in coflows.range(0) {
+        let named = |(_, coflow): &(u64, &Coflow)| !coflow.flows.is_own();
+        for (id, coflow) in coflows.range(0).filter(named) {
             records.extend(records_of(id, coflow));
             leases.extend(coflow.lease.wanes.then(|| lease_of(id, coflow)));
         }
@@ -43,7 +44,8 @@ impl CoordinatorState {
             });
             former.collect::<Vec<FormerNames>>()
         };
-        self.coflows.range(0).flat_map(of_coflow).collect()
+        let named = self.coflows.range(0).filter(|(_, coflow)| !coflow.flows.is_own());
+        named.flat_map(of_coflow).collect()
     }
 }
 

@@ -98,7 +98,7 @@ impl CoordinatorState {
     }
 
     /// A coflow has got bytes with flows, or lost them.
-    fn note_moved(&mut self, serial: u64) {
+    pub(super) fn note_moved(&mut self, serial: u64) {
         self.note_bytes(serial);
         let Some(coflow) = self.coflows.get_mut(serial) else { return };
         if !std::mem::replace(&mut coflow.is_stale, true) {

@@ -125,6 +125,11 @@ impl State {
         self.newcomers.push(newcomer);
     }
 
+    /// A newcomer has ended, or nobody knows of it any more, before a policy has put it into a group.
+    pub fn forget_newcomer(&mut self, number: u64) {
+        self.newcomers.retain(|newcomer| newcomer.number != number);
+    }
+
     /// Removes the newcomers with these numbers. Returns them, in the order of `numbers`.
     ///
     /// # Panics

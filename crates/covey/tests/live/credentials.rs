@@ -206,6 +206,7 @@ fn a_replayed_schedule_is_dropped_counted_and_logged() {
             heartbeat_s,
             codec: None,
             idle_after_s: 1.0,
+            groups: false,
         };
         peer.say(&ToAgent::Welcome(welcome)).await;
         let schedule = |epoch, version| {

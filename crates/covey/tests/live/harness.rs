@@ -141,7 +141,9 @@ impl Fluid {
         tokio::spawn(async move {
             let ask_every = Duration::from_millis(5);
             let processors = Processors::None;
-            let joining = Joining { coordinator, port, token, tls: None, ask_every, processors };
+            let addresses = Vec::new();
+            let joining =
+                Joining { coordinator, port, token, tls: None, ask_every, processors, addresses };
             covey_agent::run(&joining, &mut enforcer).await
         });
     }

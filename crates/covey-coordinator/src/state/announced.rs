@@ -1,0 +1,190 @@
+//! Flows that agents have reported and that no application has named.
+//!
+//! The journal holds nothing of them: agents report them again when they join. So an id that the coordinator gives to
+//! such a flow is none of the journal's, and means something in this epoch only.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::IpAddr;
+use std::ops::RangeInclusive;
+
+use covey_core::{Address, Observed, Time};
+use covey_proto::{Appearance, FlowId, FlowKey};
+
+/// The id of the first of them. The ids in the journal go up from 0, and do not get here.
+const FIRST: u64 = 1 << 52;
+
+/// A flow that no application has named.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct AnnouncedFlow {
+    /// The port that sends it.
+    pub src: u32,
+    /// The port that receives it.
+    pub dst: u32,
+    /// The number that its agent has given to it.
+    pub number: u64,
+    pub observed: Observed,
+    /// Bytes that it had sent when it was put into a group.
+    pub sent: f64,
+    /// Bytes on the wire for these.
+    pub wire: f64,
+    /// When it last sent something, or had to wait.
+    pub active: Time,
+}
+
+/// The flows that no application has named, and the addresses of hosts.
+#[derive(Debug, Default)]
+pub(super) struct Announced {
+    given: u64,
+    /// By id.
+    flows: BTreeMap<u64, AnnouncedFlow>,
+    /// Their ids, by the sending port and the number.
+    ids: BTreeMap<(u32, u64), u64>,
+    /// The ports of hosts.
+    hosts: BTreeMap<IpAddr, u32>,
+    /// Flows to hosts that no agent has claimed yet, by the sending port and the number; and when they started.
+    elsewhere: BTreeMap<(u32, u64), (Appearance, Time)>,
+    /// The same by the receiver's address.
+    awaiting: BTreeSet<(IpAddr, u32, u64)>,
+}
+
+impl Announced {
+    /// A new id, also for the place that a flow has left.
+    pub fn give(&mut self) -> FlowId {
+        self.given += 1;
+        FlowId(FIRST + self.given - 1)
+    }
+
+    pub fn get(&self, id: FlowId) -> Option<&AnnouncedFlow> {
+        self.flows.get(&id.0)
+    }
+
+    /// All of them, by id.
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = (FlowId, &mut AnnouncedFlow)> {
+        self.flows.iter_mut().map(|(id, flow)| (FlowId(*id), flow))
+    }
+
+    /// How many there are, those to unknown hosts included.
+    pub fn len(&self) -> usize {
+        self.flows.len() + self.elsewhere.len()
+    }
+
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
+    /// The id of a flow that an agent names by its number or its id.
+    pub fn id(&self, port: u32, name: FlowKey) -> Option<FlowId> {
+        match (name.number(), name.id()) {
+            (Some(number), _) => self.ids.get(&(port, number)).map(|id| FlowId(*id)),
+            (None, Some(id)) => self.get(id).filter(|flow| flow.src == port).map(|_| id),
+            (None, None) => None,
+        }
+    }
+
+    /// The numbers of a port's flows that are in a range, those to unknown hosts included.
+    pub fn numbers(&self, port: u32, range: RangeInclusive<u64>) -> BTreeSet<u64> {
+        let all = (port, *range.start())..=(port, *range.end());
+        let (known, elsewhere) = (self.ids.range(all.clone()), self.elsewhere.range(all));
+        let known = known.map(|((_, number), _)| *number);
+        known.chain(elsewhere.map(|((_, number), _)| *number)).collect()
+    }
+
+    /// The port of a host.
+    pub fn host(&self, address: IpAddr) -> Option<u32> {
+        self.hosts.get(&address).copied()
+    }
+
+    /// A host has this address. Returns the flows to it that were waiting for that, and when they started.
+    pub fn claim(&mut self, address: IpAddr, port: u32) -> Vec<(u32, Appearance, Time)> {
+        self.hosts.insert(address, port);
+        let all = (address, 0, 0)..=(address, u32::MAX, u64::MAX);
+        let waiting: Vec<(IpAddr, u32, u64)> = self.awaiting.range(all).copied().collect();
+        let flow = |(_, from, number): (IpAddr, u32, u64)| {
+            let (appearance, start) = self.remove_elsewhere(from, number)?;
+            Some((from, appearance, start))
+        };
+        waiting.into_iter().filter_map(flow).collect()
+    }
+
+    /// Forgets the addresses of a host.
+    pub fn disclaim(&mut self, port: u32) {
+        self.hosts.retain(|_, of| *of != port);
+    }
+
+    /// A flow goes to a host that no agent has claimed.
+    pub fn note_elsewhere(&mut self, port: u32, appearance: Appearance, start: Time) {
+        self.elsewhere.insert((port, appearance.number), (appearance, start));
+        self.awaiting.insert((appearance.to.ip(), port, appearance.number));
+    }
+
+    /// Whether a port's flow with this number is already known with these ends.
+    pub fn knows(&self, port: u32, appearance: &Appearance) -> bool {
+        let known =
+            self.id(port, FlowKey::of_number(appearance.number)).and_then(|id| self.get(id));
+        let ends = ends_of(appearance);
+        let is_same = known.is_some_and(|flow| {
+            let Observed { src, dst, sport, dport, protocol, .. } = flow.observed;
+            (src, dst, sport, dport, protocol) == ends
+        });
+        let waits = self.elsewhere.get(&(port, appearance.number));
+        is_same || waits.is_some_and(|(known, _)| ends_of(known) == ends)
+    }
+
+    /// A flow has appeared between two ports, and started then. Returns its id.
+    pub fn insert(
+        &mut self,
+        src: u32,
+        dst: u32,
+        appearance: &Appearance,
+        start: Time,
+        now: Time,
+    ) -> FlowId {
+        let (from, to, sport, dport, protocol) = ends_of(appearance);
+        let observed = Observed {
+            start_s: start.as_secs(),
+            src: from,
+            dst: to,
+            sport,
+            dport,
+            protocol,
+            packets: None,
+            community: None,
+        };
+        let id = self.give();
+        let number = appearance.number;
+        let flow = AnnouncedFlow { src, dst, number, observed, sent: 0.0, wire: 0.0, active: now };
+        self.flows.insert(id.0, flow);
+        self.ids.insert((src, number), id.0);
+        id
+    }
+
+    /// A flow has sent so much.
+    pub fn sent(&mut self, id: FlowId, bytes: f64, wire: f64, now: Time) {
+        if let Some(flow) = self.flows.get_mut(&id.0)
+            && (bytes > flow.sent || wire > flow.wire)
+        {
+            (flow.sent, flow.wire) = (flow.sent.max(bytes), flow.wire.max(wire));
+            flow.active = now;
+        }
+    }
+
+    /// Forgets a flow.
+    pub fn remove(&mut self, id: FlowId) -> Option<AnnouncedFlow> {
+        let flow = self.flows.remove(&id.0)?;
+        self.ids.remove(&(flow.src, flow.number));
+        Some(flow)
+    }
+
+    /// Forgets a flow to an unknown host.
+    pub fn remove_elsewhere(&mut self, port: u32, number: u64) -> Option<(Appearance, Time)> {
+        let (appearance, start) = self.elsewhere.remove(&(port, number))?;
+        self.awaiting.remove(&(appearance.to.ip(), port, number));
+        Some((appearance, start))
+    }
+}
+
+/// What tells flows apart: both ends, and the protocol.
+fn ends_of(appearance: &Appearance) -> (Address, Address, u16, u16, u8) {
+    let Appearance { from, to, protocol, .. } = *appearance;
+    (from.ip().into(), to.ip().into(), from.port(), to.port(), protocol)
+}

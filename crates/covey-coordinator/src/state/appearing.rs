@@ -1,0 +1,213 @@
+//! Flows that no application has named: agents report them, and the policy puts them into groups of its own.
+//!
+//! A flow that has appeared belongs to nothing until the policy's next round. From then on its group is a coflow like
+//! any other here, but for the journal, which hears of neither. Nobody holds a flow before its agent is told that it
+//! is taken.
+
+use std::net::IpAddr;
+
+use covey_core::state::{FlowSpec, Newcomer};
+use covey_core::{CoflowId, PortId, Time};
+use covey_proto::{Appearance, Appeared, Ended, FlowId, FlowKey};
+
+use super::coordinator::CoordinatorState;
+use super::flows::{Flow, Stage};
+use crate::driver::Regrouped;
+
+/// The size of a flow of which nobody knows how long it is: more than any sends, and bytes of it are still exact.
+const ENDLESS: f64 = (1_u64 << 50) as f64;
+
+impl CoordinatorState {
+    /// The addresses of an agent's host. Flows to them that have been waiting for a host appear now.
+    pub(super) fn addresses(&mut self, port: u32, addresses: &[IpAddr]) {
+        self.announced.disclaim(port);
+        let mut appeared = Vec::new();
+        for &address in addresses {
+            // An address is its first claimant's, until that one is lost.
+            let is_taken = |of: u32| of != port && !self.agents.get(of).is_away;
+            if !self.announced.host(address).is_some_and(is_taken) {
+                appeared.append(&mut self.announced.claim(address, port));
+            }
+        }
+        let start = |(from, appearance, start): &(u32, Appearance, Time)| {
+            self.announced.insert(*from, port, appearance, *start, self.now)
+        };
+        let ids: Vec<FlowId> = appeared.iter().map(start).collect();
+        self.appear(&ids);
+    }
+
+    /// An agent reports flows that no application has named.
+    pub(super) fn appeared(&mut self, port: u32, appeared: &Appeared) {
+        if self.driver.sees_coflows() {
+            return;
+        }
+        if let Some((first, last)) = appeared.all_in {
+            let mut gone = self.announced.numbers(port, first..=last);
+            appeared.flows.iter().for_each(|flow| _ = gone.remove(&flow.number));
+            gone.into_iter().for_each(|number| self.end_number(port, number));
+        }
+        let mut new = Vec::new();
+        for appearance in &appeared.flows {
+            let number = appearance.number;
+            if self.announced.knows(port, appearance) {
+                self.say_taken(port, number);
+                continue;
+            }
+            // Its number was that of another flow, whose end has not been reported.
+            self.end_number(port, number);
+            let start = Time::from_secs((self.now.as_secs() - appearance.age_s).max(0.0));
+            if self.announced.len() >= self.config.max_flows {
+                self.agents.get_mut(port).letters.released.push(number);
+                self.agents.wake(port);
+            } else if let Some(dst) = self.announced.host(appearance.to.ip()) {
+                new.push(self.announced.insert(port, dst, appearance, start, self.now));
+            } else {
+                self.announced.note_elsewhere(port, *appearance, start);
+            }
+        }
+        self.appear(&new);
+        self.tell_ends();
+    }
+
+    /// Has the policy see flows.
+    fn appear(&mut self, ids: &[FlowId]) {
+        let newcomers = ids.iter().filter_map(|&id| {
+            let flow = self.announced.get(id)?;
+            let spec = FlowSpec { src: PortId(flow.src), dst: PortId(flow.dst), bytes: ENDLESS };
+            Some(Newcomer { number: id.0, spec, observed: flow.observed })
+        });
+        if !ids.is_empty() {
+            self.driver.appear(newcomers, self.now);
+            self.dirty.note_event();
+        }
+    }
+
+    /// An agent that has joined again is told that a flow is still taken.
+    fn say_taken(&mut self, port: u32, number: u64) {
+        let id = self.announced.id(port, FlowKey::of_number(number));
+        let key = id.and_then(|id| self.coflows.ids.key(FlowKey::of_id(id)));
+        if key.is_some() {
+            self.agents.get_mut(port).letters.taken.push(number);
+            self.agents.wake(port);
+        }
+    }
+
+    /// Flows have ended that no application has named: the journal knows nothing of them. Returns the other ones.
+    pub(super) fn end_announced(&mut self, port: u32, ended: &[Ended]) -> Vec<Ended> {
+        let mut others = Vec::with_capacity(ended.len());
+        let mut names = Vec::new();
+        for of in ended {
+            match (self.announced.id(port, of.key), of.key.number()) {
+                (Some(id), _) => self.end(id, of.bytes, of.wire),
+                (None, Some(number)) => _ = self.announced.remove_elsewhere(port, number),
+                (None, None) => {
+                    others.push(*of);
+                    continue;
+                }
+            }
+            names.push(of.key);
+        }
+        self.acknowledge(port, names);
+        others
+    }
+
+    /// A flow with this number is not there any more.
+    fn end_number(&mut self, port: u32, number: u64) {
+        self.announced.remove_elsewhere(port, number);
+        let Some(id) = self.announced.id(port, FlowKey::of_number(number)) else { return };
+        let Some(flow) = self.announced.get(id) else { return };
+        let (bytes, wire) = (flow.sent, flow.wire);
+        self.end(id, bytes, wire);
+    }
+
+    /// A flow is over, with so many bytes.
+    fn end(&mut self, id: FlowId, bytes: f64, wire: f64) {
+        let Some(flow) = self.announced.remove(id) else { return };
+        match self.coflows.ids.key(FlowKey::of_id(id)) {
+            None => self.driver.forget_newcomer(id.0),
+            Some(key) => {
+                self.agents.flow_ended(flow.src, id);
+                self.finish(key, bytes, wire);
+            }
+        }
+    }
+
+    /// Flows that have sent nothing for long, though they may, are over. Their agents let them go.
+    pub(super) fn end_silent(&mut self) {
+        let (now, silent_after_s) = (self.now, self.config.silent_after_s);
+        let mut silent = Vec::new();
+        for (id, flow) in self.announced.iter_mut() {
+            let key = self.coflows.ids.key(FlowKey::of_id(id));
+            let of_group = key.and_then(|key| Some((key, self.coflows.get(key.coflow)?)));
+            let waits = of_group.is_none_or(|(key, coflow)| {
+                let stage = coflow.flows.get(key.flow).map(|flow| flow.stage);
+                let is_served = coflow.served.binary_search_by_key(&key.flow, |it| it.flow).is_ok();
+                stage == Some(Stage::Active) && !is_served
+            });
+            if waits {
+                flow.active = now;
+            } else if now - flow.active >= silent_after_s {
+                silent.push((id, *flow));
+            }
+        }
+        for (id, flow) in silent {
+            if let Some(key) = self.coflows.ids.key(FlowKey::of_id(id)) {
+                self.withdraw(key);
+            }
+            self.end(id, flow.sent, flow.wire);
+            self.agents.get_mut(flow.src).letters.released.push(flow.number);
+            self.agents.wake(flow.src);
+        }
+        self.tell_ends();
+    }
+
+    /// Follows what the policy has done with groups of its own making.
+    pub(super) fn follow_groups(&mut self) {
+        let regrouped = self.driver.take_regrouped();
+        if regrouped.is_empty() {
+            return;
+        }
+        let Regrouped { begun, placed, left } = regrouped;
+        for id in begun {
+            let registration = &self.driver.state().coflow(id).registration;
+            self.coflows.begin_group(registration.seq, id, registration.lineage, self.now);
+        }
+        for &(number, to) in &placed {
+            self.place(FlowId(number), to.coflow, to.index);
+        }
+        let mut touched: Vec<CoflowId> = placed.iter().map(|(_, to)| to.coflow).collect();
+        touched.sort_unstable();
+        touched.dedup();
+        for &id in &touched {
+            self.note_moved(self.coflows.serial(id));
+        }
+        self.dirty.note_groups(touched);
+        left.into_iter().for_each(|id| self.group_left(id));
+    }
+
+    /// Puts a flow where the policy has put it.
+    fn place(&mut self, id: FlowId, group: CoflowId, index: u32) {
+        let Some(&flow) = self.announced.get(id) else { return };
+        let to = FlowKey { coflow: self.coflows.serial(group), flow: index };
+        let moved = match self.coflows.ids.key(FlowKey::of_id(id)) {
+            None => {
+                self.agents.get_mut(flow.src).letters.taken.push(flow.number);
+                self.agents.wake(flow.src);
+                let (sent, wire, stage) = (flow.sent, flow.wire, Stage::Active);
+                let new = Flow { src: flow.src, dst: flow.dst, bytes: None, sent, wire, stage };
+                Some((new, vec![FlowKey::of_number(flow.number)]))
+            }
+            Some(from) => {
+                self.agents.get_mut(flow.src).usage.rename(from, to);
+                if let Some(until) = self.awaited_ends.remove(&from) {
+                    self.awaited_ends.insert(to, until);
+                }
+                self.coflows.take_out(from, self.announced.give(), self.now)
+            }
+        };
+        if let Some(moved) = moved {
+            let announced = &mut self.announced;
+            self.coflows.put(to, id, moved, || announced.give(), self.now);
+        }
+    }
+}
