@@ -1,19 +1,19 @@
 //! A policy is called when a coflow has sent what it waits for, though every agent sees only its part, and
 //! with few reports.
 
+mod common;
+
 use covey_agent::{Agent, Progress};
 use covey_api::{CoflowSpec, Flow};
-use covey_coordinator::{Config, CoordinatorState, Output, Request};
+use covey_coordinator::{Config, CoordinatorState, Request};
 use covey_core::{Fabric, Time};
-use covey_proto::{CodecName, Compressor, FlowKey, FromAgent, Sent, ToAgent};
+use covey_proto::{CodecName, Compressor, FlowKey, Sent};
 
-/// Agents that hear and say everything at once.
+use common::Wired;
+
 struct World {
-    core: CoordinatorState,
-    agents: Vec<Agent>,
+    wired: Wired,
     sent: Vec<(FlowKey, f64)>,
-    now_s: f64,
-    reports: usize,
 }
 
 impl World {
@@ -30,51 +30,9 @@ impl World {
             let compressor = Compressor { codec: CodecName::Lz4, speed, ratio: 0.5 };
             Agent::new(port, Vec::new()).with_compressors(vec![compressor])
         };
-        let agents = (0..ports).map(agent).collect();
-        let mut world = World { core, agents, sent: Vec::new(), now_s: 0.0, reports: 0 };
-        for port in 0..ports as usize {
-            let hello = world.agents[port].hello();
-            world.say(port, vec![hello]);
-        }
-        world.settle();
-        world
-    }
-
-    fn say(&mut self, port: usize, messages: Vec<FromAgent>) {
-        for message in messages {
-            self.reports += usize::from(matches!(message, FromAgent::Sent(_)));
-            self.core.heard(port as u64 + 1, message, Time::from_secs(self.now_s));
-        }
-    }
-
-    /// Until nobody has anything to say.
-    fn settle(&mut self) {
-        loop {
-            self.core.decide(Time::from_secs(self.now_s)).expect("a plan");
-            let outputs = self.core.take_outputs();
-            if outputs.is_empty() {
-                return;
-            }
-            for output in outputs {
-                match output {
-                    Output::Journal(lsn, _) => self.core.durable(lsn, Time::from_secs(self.now_s)),
-                    Output::Ready(session) => self.deliver(session),
-                    Output::Close(session, refusal) => panic!("{session}: {refusal:?}"),
-                    Output::Answer(..) | Output::Event(_) => {}
-                }
-            }
-        }
-    }
-
-    fn deliver(&mut self, session: u64) {
-        let mut messages: Vec<ToAgent> = Vec::new();
-        self.core.take_messages(session, &mut messages);
-        let port = session as usize - 1;
-        let mut out = Vec::new();
-        for message in messages {
-            self.agents[port].heard(message, &mut out).expect("nothing is refused");
-        }
-        self.say(port, out);
+        let mut wired = Wired::new(core, (0..ports).map(agent).collect());
+        (0..ports as usize).for_each(|port| wired.join(port));
+        World { wired, sent: Vec::new() }
     }
 
     fn register(&mut self, ends: &[(u32, u32)]) {
@@ -93,16 +51,17 @@ impl World {
             flows,
         };
         let request = Request::Register { spec, key: None };
-        self.core.request(0, request, Time::from_secs(self.now_s));
-        self.settle();
+        let now = self.wired.now();
+        self.wired.core.request(0, request, now);
+        self.wired.settle();
     }
 
     /// All hosts send for a while as they are told.
     fn send(&mut self, seconds: f64) {
-        self.now_s += seconds;
-        for port in 0..self.agents.len() {
+        self.wired.now_s += seconds;
+        for port in 0..self.wired.agents.len() {
             let mut progress = Progress::default();
-            for (&key, share) in self.agents[port].flows() {
+            for (&key, share) in self.wired.agents[port].flows() {
                 let at = self.sent.iter().position(|(flow, _)| *flow == key).unwrap_or_else(|| {
                     self.sent.push((key, 0.0));
                     self.sent.len() - 1
@@ -113,10 +72,10 @@ impl World {
                 progress.sent.push(Sent { key, bytes, wire });
             }
             let mut out = Vec::new();
-            self.agents[port].happened(&progress, self.now_s, &mut out);
-            self.say(port, out);
+            self.wired.agents[port].happened(&progress, self.wired.now_s, &mut out);
+            self.wired.say(port, out);
         }
-        self.settle();
+        self.wired.settle();
     }
 
     fn sent_by(&self, coflow: u64) -> f64 {
@@ -124,7 +83,7 @@ impl World {
     }
 
     fn rate_of(&self, coflow: u64) -> f64 {
-        let flows = self.agents.iter().flat_map(Agent::flows);
+        let flows = self.wired.agents.iter().flat_map(Agent::flows);
         flows.filter(|(key, _)| key.coflow == coflow).map(|(_, share)| share.rate).sum()
     }
 }
@@ -132,7 +91,7 @@ impl World {
 impl World {
     /// The layers of the flows that a host serves.
     fn layers_at(&self, port: usize) -> Vec<u32> {
-        self.agents[port].flows().values().map(|share| share.layer).collect()
+        self.wired.agents[port].flows().values().map(|share| share.layer).collect()
     }
 }
 
@@ -147,7 +106,7 @@ fn demoted_at(policy: &str, ends: &[(u32, u32)]) -> (f64, usize) {
         world.send(0.01);
         if world.rate_of(0) == 0.0 {
             assert_eq!(world.rate_of(1), 100.0);
-            return (world.sent_by(0), world.reports);
+            return (world.sent_by(0), world.wired.reports);
         }
     }
     panic!("the first coflow has sent {} bytes and goes on", world.sent_by(0));
@@ -174,12 +133,12 @@ fn a_node_hears_in_time_what_has_passed_through_its_links() {
 #[test]
 fn a_policy_that_decides_on_ticks_does_though_clocks_are_late() {
     let mut world = World::new("aalo:q1=10KB,K=2,queues=strict,delta=8ms", 2);
-    world.now_s = 0.0011;
+    world.wired.now_s = 0.0011;
     world.register(&[(0, 1)]);
     assert_eq!(world.rate_of(0), 0.0);
     // No tick is at this time.
-    world.now_s = 0.0123;
-    world.settle();
+    world.wired.now_s = 0.0123;
+    world.wired.settle();
     assert_eq!(world.rate_of(0), 100.0);
 }
 
@@ -202,15 +161,15 @@ fn a_host_hears_of_another_layer_though_the_rate_stays() {
 impl World {
     fn idle(&mut self, port: usize, share: f64) {
         let mut out = Vec::new();
-        self.agents[port].idle(share, &mut out);
-        self.say(port, out);
-        self.settle();
+        self.wired.agents[port].idle(share, &mut out);
+        self.wired.say(port, out);
+        self.wired.settle();
     }
 
     /// What each host compresses the flows with that it serves.
     fn codecs(&self) -> Vec<Vec<Option<CodecName>>> {
         let of = |agent: &Agent| agent.flows().values().map(|share| share.codec).collect();
-        self.agents.iter().map(of).collect()
+        self.wired.agents.iter().map(of).collect()
     }
 }
 
