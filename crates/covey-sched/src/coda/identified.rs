@@ -21,6 +21,8 @@ struct Flow {
     number: u64,
     /// Its id once it is in a group.
     id: Option<FlowId>,
+    /// When it started.
+    start: Time,
     /// Where it belongs.
     seat: Seat,
 }
@@ -85,10 +87,11 @@ impl Identified {
         }
     }
 
-    /// The coflow of a cluster, which is found now if it has none.
-    fn coflow_of(&mut self, group: GroupNumber, now: Time) -> Coflow {
+    /// A flow has come to a cluster. If the cluster has no coflow, one is found that began then.
+    fn enter_cluster(&mut self, group: GroupNumber, began: Time) {
         let cluster = &mut self.clusters[group.0 as usize];
-        *cluster.coflow.get_or_insert_with(|| self.priorities.find(now))
+        cluster.flows += 1;
+        cluster.coflow.get_or_insert_with(|| self.priorities.find(began));
     }
 
     /// Starts new flows, and brings clusters up to date. Adds the flows to `moved` whose cluster has changed, each with
@@ -103,8 +106,9 @@ impl Identified {
             if self.flows.len() <= flow.0 as usize {
                 self.flows.resize(flow.0 as usize + 1, None);
             }
+            let start = Time::from_secs(observed.start_s).min(view.now());
             let nowhere = Seat { coflow: Coflow(u32::MAX), flow_queue: 0 };
-            self.flows[flow.0 as usize] = Some(Flow { number, id: None, seat: nowhere });
+            self.flows[flow.0 as usize] = Some(Flow { number, id: None, start, seat: nowhere });
         }
         let moves = self.clusterer.refresh().to_vec();
         for change in &moves {
@@ -118,8 +122,10 @@ impl Identified {
             if self.clusters.len() <= to {
                 self.clusters.resize(to + 1, Cluster::default());
             }
-            self.clusters[to].flows += 1;
-            self.coflow_of(change.to, view.now());
+            // A coordinator that starts again hears of flows late, and in any order.
+            let is_new = change.from.is_none();
+            let began = if is_new { self.flow(change.flow).start } else { view.now() };
+            self.enter_cluster(change.to, began);
         }
     }
 
@@ -234,7 +240,7 @@ impl Policy<Unlabelled> for Identified {
         placed.sort_unstable_by_key(|flow| self.flows[flow.0 as usize].map(|flow| flow.number));
         placed.dedup();
         for number in placed {
-            let Flow { number: newcomer, id, seat } = *self.flow(number);
+            let Flow { number: newcomer, id, seat, .. } = *self.flow(number);
             let from = id.and_then(|id| self.priorities.seat_of(id.coflow));
             if from != Some(seat) {
                 let member = id.map_or(Member::Newcomer(newcomer), Member::Flow);

@@ -33,11 +33,17 @@ pub(super) struct Seat {
     pub flow_queue: u32,
 }
 
+/// The place of a coflow among those of its queue: by lineage if it has a name, as Aalo's; else by when it began, and
+/// then in the order in which they were found.
+type Place = (u64, u32);
+
 /// Groups of flows, one for each flow queue of a coflow that has flows.
 #[derive(Debug)]
 struct Groups {
     lineage: Lineage,
     arrival: Time,
+    /// Its place among the coflows of its queue, least first.
+    place: Place,
     by_queue: Vec<Option<CoflowId>>,
     /// Whether it stays although it has no flows.
     is_open: bool,
@@ -142,25 +148,28 @@ impl<K: Knowledge> Priorities<K> {
         self.waits && self.next_tick(now).due(now)
     }
 
-    /// A coflow that was found now. It stays until it is [closed](Priorities::close) and has no flows.
-    pub fn find(&mut self, now: Time) -> Coflow {
+    /// A coflow was found that began at `arrival`. It stays until it is [closed](Priorities::close) and has no flows.
+    pub fn find(&mut self, arrival: Time) -> Coflow {
         let external = u64::from(self.next_coflow);
-        self.add(Lineage { external, internal: 0 }, now, 0.0)
+        // Times are not below zero, so their bits are in order.
+        let place = (arrival.as_secs().to_bits(), self.next_coflow);
+        self.add(Lineage { external, internal: 0 }, arrival, place, 0.0)
     }
 
     /// A coflow with a name has arrived; its flows are in its first flow queue. Coflows of its DAG that have ended had
     /// sent `inherited` bytes.
     pub fn arrive(&mut self, id: CoflowId, lineage: Lineage, now: Time, inherited: f64) {
-        let coflow = self.add(lineage, now, inherited);
+        let place = (lineage.external, lineage.internal);
+        let coflow = self.add(lineage, now, place, inherited);
         self.coflows.get_mut(&coflow).expect("it was added").is_open = false;
         self.seat(id, Seat { coflow, flow_queue: 0 });
     }
 
-    fn add(&mut self, lineage: Lineage, arrival: Time, inherited: f64) -> Coflow {
+    fn add(&mut self, lineage: Lineage, arrival: Time, place: Place, inherited: f64) -> Coflow {
         let coflow = Coflow(self.next_coflow);
         self.next_coflow += 1;
         let by_queue = vec![None; self.flow_queues.count as usize];
-        self.coflows.insert(coflow, Groups { lineage, arrival, by_queue, is_open: true });
+        self.coflows.insert(coflow, Groups { lineage, arrival, place, by_queue, is_open: true });
         if self.dags.get(&lineage.external).is_none() {
             let queue = self.coflow_queues.left_at(inherited);
             self.dags.insert(lineage.external, Dag { queue, credit: 0.0 });
@@ -198,10 +207,10 @@ impl<K: Knowledge> Priorities<K> {
     }
 
     /// The key by which coflows are in order of precedence, least first.
-    pub fn precedence(&self, coflow: Coflow) -> (u32, Lineage, Coflow) {
-        let lineage = self.coflows.get(&coflow).map_or(Lineage::default(), |it| it.lineage);
-        let queue = self.dags.get(&lineage.external).map_or(0, |dag| dag.queue);
-        (queue, lineage, coflow)
+    pub fn precedence(&self, coflow: Coflow) -> (u32, Place, Coflow) {
+        let Some(groups) = self.coflows.get(&coflow) else { return (0, (0, 0), coflow) };
+        let queue = self.dags.get(&groups.lineage.external).map_or(0, |dag| dag.queue);
+        (queue, groups.place, coflow)
     }
 
     /// The seat for which a group is.
@@ -378,9 +387,9 @@ impl<K: Knowledge> Priorities<K> {
 
     fn rank(&mut self, group: CoflowId, view: &View<'_, K>, plan: &mut Plan<K>) {
         let Some(Seat { coflow, flow_queue }) = self.seat_of(group) else { return };
-        let (queue, Lineage { external, internal }, _) = self.precedence(coflow);
+        let (queue, (first, second), _) = self.precedence(coflow);
         plan.set_weight(queue, self.coflow_queues.factor.powi(-(queue as i32)));
-        let keys = [external, u64::from(internal) << 32 | u64::from(flow_queue)];
+        let keys = [first, u64::from(second) << 32 | u64::from(flow_queue)];
         let rank = Rank::of_numbers(queue, keys, view.order(group));
         self.ranks.put(plan, group, rank, Share::MAX_MIN);
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{BufRead, BufReader};
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use covey_agent::{CoordinatorEvent, Enforcer, Joining, Processors, Progress, Share};
 use covey_api::{Client, read_token};
-use covey_proto::{Ended, FlowKey, Sent};
+use covey_proto::{Appearance, Ended, FlowKey, Sent};
 use serde_json::{Value, json};
 
 use crate::common::TestFolder;
@@ -114,12 +114,14 @@ pub struct Flows {
     pub rates: BTreeMap<FlowKey, f64>,
     sent: BTreeMap<FlowKey, f64>,
     at: Option<Instant>,
+    /// Flows that have begun and that no application has named.
+    appeared: Vec<Appearance>,
 }
 
 impl Default for Flows {
     fn default() -> Flows {
-        let (holds, rates, sent, at) = Default::default();
-        Flows { size: SIZE, holds, rates, sent, at }
+        let (holds, rates, sent, at, appeared) = Default::default();
+        Flows { size: SIZE, holds, rates, sent, at, appeared }
     }
 }
 
@@ -135,13 +137,28 @@ impl Fluid {
         self.0.lock().expect("nobody panics")
     }
 
+    /// A flow begins that no application has named.
+    pub fn begin(&self, flow: Appearance) {
+        self.flows().appeared.push(flow);
+    }
+
     /// Starts its agent, in this process.
     pub fn join(&self, coordinator: SocketAddr, token: &[u8], port: u32) {
+        self.join_from(coordinator, token, port, Vec::new());
+    }
+
+    /// The same for a host with these addresses.
+    pub fn join_from(
+        &self,
+        coordinator: SocketAddr,
+        token: &[u8],
+        port: u32,
+        addresses: Vec<IpAddr>,
+    ) {
         let (mut enforcer, token) = (self.clone(), token.to_vec());
         tokio::spawn(async move {
             let ask_every = Duration::from_millis(5);
             let processors = Processors::None;
-            let addresses = Vec::new();
             let joining =
                 Joining { coordinator, port, token, tls: None, ask_every, processors, addresses };
             covey_agent::run(&joining, &mut enforcer).await
@@ -166,7 +183,8 @@ impl Enforcer for Fluid {
         let now = Instant::now();
         let dt = it.at.replace(now).map_or(0.0, |at| (now - at).as_secs_f64());
         let size = it.size;
-        let mut progress = Progress::default();
+        let appeared = std::mem::take(&mut it.appeared);
+        let mut progress = Progress { appeared, ..Progress::default() };
         for (key, rate) in it.rates.clone() {
             let sent = it.sent.entry(key).or_default();
             *sent += rate * dt;

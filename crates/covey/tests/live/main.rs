@@ -12,3 +12,4 @@ mod faults;
 mod harness;
 mod holders;
 mod rest;
+mod unnamed;
