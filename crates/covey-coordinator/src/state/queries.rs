@@ -31,7 +31,9 @@ impl CoordinatorState {
                 flows_idle: coflow.flows.unused(),
                 idle_why: coflow.flows.why_unused().map(|why| Cow::Borrowed(why.name())),
                 idle_s: coflow.flows.why_unused().map(|_| self.now - coflow.flows.unused_since()),
-                kept_s: Some((coflow.lease.kept_until - self.now).max(0.0)),
+                kept_s: Some(coflow.lease.kept_until - self.now)
+                    .filter(|left| left.is_finite())
+                    .map(|left| left.max(0.0)),
                 bytes_sent: coflow.flows.attained(),
                 rate: coflow.served.iter().fold(0.0, |sum, served| sum + served.rate),
             });
