@@ -93,6 +93,8 @@ def simulate(
     sim: Sim = "exact",
     barrier: bool = True,
     seed: int | None = None,
+    rung: str | None = None,
+    metric: str | os.PathLike[str] | None = None,
     bound: bool = False,
     timeline: bool = False,
     progress: bool | None = None,
@@ -106,7 +108,10 @@ def simulate(
     `port_rate` is the speed of ports with its unit ("10gbps", "128MiB/s"; default "1gbps"). `cpu` is
     the share of processors that is there for compressing, or a CSV file of changes. `sim` is the
     simulator. `barrier` says whether coflows wait for their parents. `seed` is for policies that take
-    one.
+    one, and for the rung.
+    `rung` is a name of the ladder of ``covey trace records``: it changes when coflows arrive and flows
+    start, and gives flows the addresses and ports that policies without labels see. `metric` is a file
+    that ``covey identify --train`` wrote; "coda" compares flows by it.
     `bound` also computes a mean CCT that no schedule can beat. `timeline` records who sends when,
     which takes much longer than the simulation itself. `progress` shows a bar, or not; by default
     after a second, on a terminal or in a notebook. `stop` stops it from another thread.
@@ -124,6 +129,8 @@ def simulate(
             sim=sim,
             barrier=barrier,
             seed=seed,
+            rung=rung,
+            metric=None if metric is None else os.fspath(metric),
             bound=bound,
             timeline=timeline,
             baseline=None,
@@ -157,6 +164,8 @@ def compare(
     sim: Sim = "exact",
     barrier: bool = True,
     seed: int | None = None,
+    rung: str | None = None,
+    metric: str | os.PathLike[str] | None = None,
     jct_shares: int | None = None,
     timeline: bool = False,
     jobs: int | None = None,
@@ -184,6 +193,8 @@ def compare(
             sim=sim,
             barrier=barrier,
             seed=seed,
+            rung=rung,
+            metric=None if metric is None else os.fspath(metric),
             bound=sim == "exact",
             timeline=timeline,
             baseline=baseline,

@@ -462,6 +462,8 @@ def run(
     barrier: bool,
     seed: int | None,
     bound: bool,
+    rung: str | None,
+    metric: str | None,
     timeline: bool,
     baseline: str | None,
     jct_shares: int | None,

@@ -28,7 +28,7 @@ Point = dict[str, Any]
 Row = dict[str, Any]
 """What was measured there, with the names and values of the point first."""
 
-OPTIONS = ("fabric", "port_rate", "cpu", "sim", "barrier", "seed", "bound")
+OPTIONS = ("fabric", "port_rate", "cpu", "sim", "barrier", "seed", "rung", "metric", "bound")
 """Names in a grid that are options of `simulate`; others are parameters of the policy."""
 
 
@@ -44,9 +44,8 @@ def sweep(
 
     `grid` gives a value, or several, for each name. "trace" (a `Trace`, or a name as for
     `load_trace`) and "policy" must be there; options of `simulate` may be ("seed", "fabric",
-    "port_rate", "cpu", "sim", "barrier", "bound"). Every other name is a parameter of the policy:
-    ``{"trace": ...,
-    "policy": "aalo", "K": [5, 10], "seed": range(3)}``.
+    "port_rate", "cpu", "sim", "barrier", "rung", "metric", "bound"). Every other name is a parameter of
+    the policy: ``{"trace": ..., "policy": "aalo", "K": [5, 10], "seed": range(3)}``.
 
     Columns: the names of the grid, then mean_cct_s, p50_cct_s, p90_cct_s, p95_cct_s, p99_cct_s,
     max_cct_s, mean_fct_s, makespan_s, lower_bound_mean_cct_s (with "bound"), events, wall_s.

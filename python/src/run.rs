@@ -121,7 +121,7 @@ pub struct Comparison {
 /// Simulates policies (each a text, or a label and an instance of `covey.Policy`) on a trace.
 /// `progress` is called with the number of coflows that have ended, over all policies.
 #[pyfunction]
-#[pyo3(signature = (trace, policies, *, fabric, port_rate, cpu, sim, barrier, seed, bound, timeline, baseline, jct_shares, jobs, progress, stop))]
+#[pyo3(signature = (trace, policies, *, fabric, port_rate, cpu, sim, barrier, seed, bound, rung, metric, timeline, baseline, jct_shares, jobs, progress, stop))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn run(
     py: Python<'_>,
@@ -134,6 +134,8 @@ pub fn run(
     barrier: bool,
     seed: Option<u64>,
     bound: bool,
+    rung: Option<String>,
+    metric: Option<PathBuf>,
     timeline: bool,
     baseline: Option<&str>,
     jct_shares: Option<u64>,
@@ -147,7 +149,7 @@ pub fn run(
         "philae-authors" => Some(Simulator::PhilaeAuthors),
         _ => return Err(bad("sim", "exact, coflowsim or philae-authors", sim)),
     };
-    let setup = Setup { fabric, port_rate, cpu, emulated, barrier, seed };
+    let setup = Setup { fabric, port_rate, cpu, emulated, barrier, seed, rung, metric };
     if emulated.is_some() && (bound || timeline) {
         let argument = if bound { "bound" } else { "timeline" };
         return Err(bad(argument, "sim='exact' with it", sim));
@@ -172,6 +174,10 @@ pub fn run(
 
     let trace = trace.get();
     let (network, workload) = placed(py, &trace.workload, &setup, 2)?;
+    let (workload, appearing) = match setup.on_rung(&workload).map_err(raised)? {
+        Some((workload, flows)) => (Arc::new(workload), Some(flows)),
+        None => (workload, None),
+    };
     let total = contenders.len() * workload.coflows.len();
     let watch = Arc::new(Watch { halt: Arc::clone(&halt), ..Watch::default() });
     let jobs = jobs.unwrap_or_else(covey_experiment::cores).max(1);
@@ -180,6 +186,7 @@ pub fn run(
             (Arc::clone(&workload), trace.name.clone(), Arc::clone(&watch));
         move || {
             let experiment = Experiment::on(network, &workload, name, &setup)?;
+            let experiment = experiment.appearing(appearing.as_deref());
             let runs = experiment.run(contenders, bound, jobs, watch.as_ref())?;
             Ok::<_, covey_experiment::Error>(
                 runs.into_iter().map(Run::into_parts).collect::<Vec<_>>(),

@@ -42,6 +42,25 @@ def test_a_network_with_a_core_has_its_hosts_as_ports(tiny: covey.Trace) -> None
         covey.simulate(tiny, "sebf", fabric="leaf-spine:leaves=2,spines=1,hosts=1")
 
 
+def test_policies_run_on_a_rung(tmp_path: Path) -> None:
+    trace = covey.generate("fb-like", coflows=40, ports=20, seed=1)
+    policies = ["fair", "coda"]
+    plain = covey.compare(trace, policies)
+    rung = covey.compare(trace, policies, rung="contrived", seed=2)
+    for policy in policies:
+        assert plain[policy].per_coflow["cct_s"] != rung[policy].per_coflow["cct_s"]
+    alone = covey.simulate(trace, "coda", rung="contrived", seed=2)
+    assert alone.per_flow["completion_s"] == rung["coda"].per_flow["completion_s"]
+    assert rung["fair"].per_flow["start_s"] == rung["coda"].per_flow["start_s"]
+    assert alone.summary()["trace"].endswith(", rung contrived, seed 2")
+    with pytest.raises(covey.InputError, match=r"^rung: expected .* did you mean 'mixed'\?"):
+        covey.simulate(trace, "coda", rung="mixd")
+    metric = tmp_path / "metric.json"
+    metric.write_text('{\n"covey_metric": 0, "attributes": {}, "radius": 1, "leader_radius": 1}')
+    with pytest.raises(covey.InputError, match=r"metric\.json: line 2: covey_metric: expected"):
+        covey.compare(trace, ["coda"], metric=metric)
+
+
 def test_a_timeline_has_senders_and_times(tiny: covey.Trace) -> None:
     result = covey.simulate(tiny, "fifo", port_rate="8mbps", timeline=True)
     spans = result.timeline

@@ -1,6 +1,7 @@
 //! Errors of experiments.
 
 use covey_emulate::{EmulationError, EmulationSpecError};
+use covey_identify::MetricError;
 use covey_sched::SpecError;
 use covey_sim::SimError;
 use covey_topology::TopologyError;
@@ -21,6 +22,14 @@ pub enum Error {
     /// The trace cannot be read or is invalid.
     #[error(transparent)]
     Trace(#[from] TraceError),
+    /// A file is no metric.
+    #[error("{file}: {error}")]
+    Metric {
+        /// The file.
+        file: String,
+        /// Where it is wrong.
+        error: MetricError,
+    },
     /// The name or a parameter of a policy is wrong.
     #[error(transparent)]
     Spec(#[from] SpecError),

@@ -4,7 +4,7 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use covey_core::Compression;
+use covey_core::{AnyPolicy, Compression, Observed};
 use covey_report::{Run, RunInfo};
 use covey_sim::bound::{bounds, on_the_wire};
 use covey_sim::{Observer, Outcome, Round, SimError, Simulator};
@@ -25,6 +25,7 @@ pub struct Experiment<'a> {
     barrier: bool,
     emulated: bool,
     processors: Availability,
+    appearing: Option<&'a [Observed]>,
     /// Empty if only ports limit rates.
     tiers: Vec<Tier>,
 }
@@ -55,7 +56,7 @@ impl<'a> Experiment<'a> {
     ) -> Result<Experiment<'a>, Error> {
         Ok(Experiment {
             workload,
-            trace: trace.into(),
+            trace: setup.described(trace.into()),
             port_rate_bps: setup.port_rate()? * 8.0,
             tiers: match network.has_inner_links() {
                 true => Tier::loads(workload, network.fabric()),
@@ -64,8 +65,17 @@ impl<'a> Experiment<'a> {
             network,
             barrier: setup.barrier,
             emulated: setup.emulated.is_some(),
+            appearing: None,
             processors: Availability::open(&setup.cpu, workload.ports)?,
         })
+    }
+
+    /// Sets how the flows of the workload appear to policies that do not see coflows: see
+    /// [`Scene::appearing`](crate::Scene::appearing).
+    #[must_use]
+    pub fn appearing(mut self, flows: Option<&'a [Observed]>) -> Experiment<'a> {
+        self.appearing = flows;
+        self
     }
 
     /// Simulates every contender, and calculates lower bounds if `bounded`, with `jobs` tasks at a
@@ -158,6 +168,9 @@ impl<'a> Experiment<'a> {
                     .barrier(self.barrier)
                     .with_measured_codec(measured_codec)
                     .with_processors(self.processors.clone());
+                if let (Some(flows), AnyPolicy::Unlabelled(_)) = (self.appearing, &policy) {
+                    simulator = simulator.with_appearance(flows.to_vec());
+                }
                 match observer {
                     Some(other) => {
                         let mut both = TwoObservers { watch, other };

@@ -15,14 +15,18 @@
 mod contender;
 mod error;
 mod experiment;
+mod metric;
 pub mod parallel;
 mod parameter_files;
 mod progress;
+mod scene;
 mod setup;
 
 pub use contender::{Contender, baseline};
 pub use error::Error;
 pub use experiment::Experiment;
+pub use metric::read_metric;
 pub use parallel::cores;
 pub use progress::{Progress, Silent, Watch};
+pub use scene::Scene;
 pub use setup::{FABRIC, PORT_RATE, Setup, listed};

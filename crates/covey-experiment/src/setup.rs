@@ -1,14 +1,16 @@
 //! The network and the settings of a simulation.
 
 use std::ops::RangeInclusive;
+use std::path::PathBuf;
 
-use covey_core::units;
+use covey_core::{Observed, units};
 use covey_emulate::{Emulation, Simulator};
 use covey_sched::normalized;
 use covey_topology::Network;
-use covey_trace::Workload;
+use covey_trace::observe::{self, Rung};
+use covey_trace::{TraceError, Workload};
 
-use crate::{Contender, Error, parameter_files};
+use crate::{Contender, Error, Scene, parameter_files, read_metric};
 
 /// The valid speeds of ports in bits per second. Far outside this range, times are too large or too
 /// small to separate one event from the next.
@@ -35,8 +37,14 @@ pub struct Setup {
     /// Whether a coflow waits until its parents have ended.
     pub barrier: bool,
     /// Seed for policies with a parameter `seed` and for builtin traces, unless these set their
-    /// own.
+    /// own, and for the rung, whose default is 1.
     pub seed: Option<u64>,
+    /// The rung of the [ladder](observe::LADDER) on which policies are simulated: it changes when coflows arrive and
+    /// flows start, and how flows appear to policies that do not see coflows. Without one, the trace is simulated as it
+    /// is, and only hosts and starts are known.
+    pub rung: Option<String>,
+    /// The file of the metric by which `coda` compares flows.
+    pub metric: Option<PathBuf>,
 }
 
 impl Default for Setup {
@@ -48,6 +56,8 @@ impl Default for Setup {
             emulated: None,
             barrier: true,
             seed: None,
+            rung: None,
+            metric: None,
         }
     }
 }
@@ -57,16 +67,21 @@ impl Setup {
     /// items white space, commas or slashes separate.
     ///
     /// # Errors
-    /// If the simulator has no such policy, a parameter is wrong, or its file cannot be read.
+    /// If the simulator has no such policy, a parameter is wrong, or its file or that of the metric cannot be read.
     pub fn contender(&self, spec: &str) -> Result<Contender, Error> {
         let spec = &normalized(&parameter_files::insert(spec)?);
         if let Some(simulator) = self.emulated {
             return Ok(Contender::emulated(spec, Emulation::new(simulator, spec)?));
         }
-        let mut built = covey_sched::build(spec)?;
+        let metric = self.metric.as_deref().map(read_metric).transpose()?;
+        let build = |spec: &str| covey_sched::build_with_metric(spec, metric.as_ref());
+        let mut built = build(spec)?;
         let takes_seed = built.info.params.iter().any(|p| p.name == "seed");
         if takes_seed {
-            built = covey_sched::build(&self.with_seed(spec))?;
+            built = build(&self.with_seed(spec))?;
+        }
+        if let Some(file) = self.metric.as_ref().filter(|_| built.has_metric) {
+            built.params.push(("metric".to_owned(), file.display().to_string()));
         }
         Ok(Contender::built(spec, built))
     }
@@ -128,18 +143,55 @@ impl Setup {
         }
     }
 
-    /// Opens the trace that `trace` names, as [`covey_trace::open`] does, and places it as [`Setup::place`]
-    /// does. Wrong settings are found before the trace is read.
+    /// Opens the trace that `trace` names, as [`covey_trace::open`] does, places it as [`Setup::place`] does, and puts
+    /// it on the rung as [`Setup::on_rung`] does. Wrong settings are found before the trace is read.
     ///
     /// # Errors
-    /// Those of [`Setup::network`], and if the trace cannot be read.
-    pub fn open(&self, trace: &str, warn: impl FnOnce(&str)) -> Result<(Network, Workload), Error> {
+    /// Those of [`Setup::network`], if there is no such rung, and if the trace cannot be read.
+    pub fn open(&self, trace: &str, warn: impl FnOnce(&str)) -> Result<Scene, Error> {
         let network = self.network(0)?;
+        self.rung()?;
         let workload = covey_trace::open(&self.seeded(trace))?;
         // Only a big switch has as many hosts as the trace has ports.
-        match network.fabric().ports() {
-            0 => self.place(workload, warn),
-            _ => Ok(placed(network, workload, warn)),
+        let (network, workload) = match network.fabric().ports() {
+            0 => self.place(workload, warn)?,
+            _ => placed(network, workload, warn),
+        };
+        Ok(match self.on_rung(&workload)? {
+            Some((workload, flows)) => Scene { network, workload, appearing: Some(flows) },
+            None => Scene { network, workload, appearing: None },
+        })
+    }
+
+    /// A placed workload as it is on the rung, and its flows as they appear there, in its order; nothing without a rung.
+    /// Policies that see coflows get the same workload.
+    ///
+    /// # Errors
+    /// If there is no such rung.
+    pub fn on_rung(&self, workload: &Workload) -> Result<Option<(Workload, Vec<Observed>)>, Error> {
+        let Some(rung) = self.rung()? else { return Ok(None) };
+        Ok(Some(rung.workload(workload, self.rung_seed())?))
+    }
+
+    fn rung(&self) -> Result<Option<&'static Rung>, Error> {
+        let rung = self.rung.as_deref().map(observe::rung).transpose();
+        rung.map_err(|error| match error {
+            TraceError::Argument { expected, found, .. } => {
+                Error::argument("rung", expected, found)
+            }
+            other => other.into(),
+        })
+    }
+
+    fn rung_seed(&self) -> u64 {
+        self.seed.unwrap_or(1)
+    }
+
+    /// The name of a trace in reports, with the rung.
+    pub(crate) fn described(&self, trace: String) -> String {
+        match &self.rung {
+            Some(rung) => format!("{trace}, rung {rung}, seed {}", self.rung_seed()),
+            None => trace,
         }
     }
 

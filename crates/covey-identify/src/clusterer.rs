@@ -79,7 +79,8 @@ struct Group {
     is_loose: bool,
 }
 
-/// The clusterer. It allocates only while the numbers of live flows, leaders, bursts or groups grow.
+/// The clusterer. It allocates only while the numbers of live flows, leaders, bursts or groups grow, and when a group
+/// has more leaders than any before it of the same number.
 #[derive(Debug, Clone)]
 pub struct Clusterer {
     metric: Metric,

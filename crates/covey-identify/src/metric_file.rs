@@ -17,8 +17,10 @@ const TOLERANCE: f64 = 1e-9;
 
 /// Why a text is not a metric.
 #[derive(Debug, thiserror::Error)]
-#[error("metric: {field}: expected {expected}, found {found}")]
+#[error("line {line}: {field}: expected {expected}, found {found}")]
 pub struct MetricError {
+    /// The line, from 1.
+    pub line: usize,
     /// The field, with its path.
     pub field: String,
     /// The expected value.
@@ -71,8 +73,18 @@ impl Metric {
     /// Reads the text of a metric file.
     ///
     /// # Errors
-    /// [`MetricError`] for a text that is no metric of this version: it names the field.
+    /// [`MetricError`] for a text that is no metric of this version: it names line and field.
     pub fn from_text(text: &str) -> Result<Metric, MetricError> {
+        Metric::from_json(text).map_err(|mut error| {
+            if error.line == 0 {
+                error.line = line_of(&error.field, text);
+            }
+            error
+        })
+    }
+
+    /// [`Metric::from_text`]; line 0 stands for that of the field.
+    fn from_json(text: &str) -> Result<Metric, MetricError> {
         let file: File = parse(&mut serde_json::Deserializer::from_str(text), "")?;
         if file.covey_metric != VERSION {
             return Err(bad("covey_metric", format!("version {VERSION}"), file.covey_metric));
@@ -132,9 +144,11 @@ fn parse<'de, T: Deserialize<'de>>(
 ) -> Result<T, MetricError> {
     serde_path_to_error::deserialize(from).map_err(|error| {
         let path = [inside, &error.path().to_string()].map(|p| p.trim_matches('.').to_owned());
-        let path: Vec<String> = path.into_iter().filter(|part| !part.is_empty()).collect();
+        let path: Vec<String> =
+            path.into_iter().filter(|part| !matches!(&**part, "" | "?")).collect();
         let field = if path.is_empty() { "text".to_owned() } else { path.join(".") };
-        bad(&field, "a metric file", error.inner())
+        let line = error.inner().line();
+        MetricError { line, ..bad(&field, "a metric file", error.inner()) }
     })
 }
 
@@ -148,10 +162,21 @@ fn positive(field: &str, value: f64) -> Result<f64, MetricError> {
 
 fn bad(field: &str, expected: impl ToString, found: impl ToString) -> MetricError {
     MetricError {
+        line: 0,
         field: field.to_owned(),
         expected: expected.to_string(),
         found: found.to_string(),
     }
+}
+
+/// The line of a field in the text of a JSON object, or that of the last part of its path that is there.
+fn line_of(field: &str, text: &str) -> usize {
+    let mut end = 0;
+    for part in field.split('.') {
+        let Some(at) = text[end..].find(&format!("\"{part}\"")) else { break };
+        end += at;
+    }
+    1 + text[..end].matches('\n').count()
 }
 
 #[cfg(test)]
@@ -186,7 +211,7 @@ mod tests {
     }
 
     #[test]
-    fn errors_name_the_field() {
+    fn errors_name_line_and_field() {
         let text = full().to_text();
         let message = |from: &str, to: &str| {
             assert!(text.contains(from), "{text}");
@@ -194,28 +219,31 @@ mod tests {
             error.to_string()
         };
         let version = message("\"covey_metric\": 1", "\"covey_metric\": 2");
-        assert_eq!(version, "metric: covey_metric: expected version 1, found 2");
+        assert_eq!(version, "line 2: covey_metric: expected version 1, found 2");
         let radius = message("\"radius\": 1.0", "\"radius\": -1.0");
-        assert_eq!(radius, "metric: radius: expected a number above 0, found -1");
+        assert_eq!(radius, "line 16: radius: expected a number above 0, found -1");
         let scale = message("\"scale\":0.3", "\"scale\":\"x\"");
         assert!(
-            scale.starts_with("metric: attributes.start.scale: expected a metric file"),
+            scale.starts_with("line 4: attributes.start.scale: expected a metric file"),
             "{scale}"
         );
         let missing = message("\"peers\"", "\"pears\"");
-        assert_eq!(missing, "metric: attributes.peers: expected this attribute, found nothing");
+        assert_eq!(missing, "line 3: attributes.peers: expected this attribute, found nothing");
         let symmetric = message("0.03333333333333333", "0.5");
         assert!(
             symmetric
-                .starts_with("metric: attributes.length_mean.row: expected symmetry with start")
+                .starts_with("line 5: attributes.length_mean.row: expected symmetry with start")
         );
         let negative = message("0.14285714285714285", "-2.0");
         assert!(
-            negative.starts_with("metric: attributes: expected a positive semidefinite matrix")
+            negative.starts_with("line 3: attributes: expected a positive semidefinite matrix")
         );
         let cut = Metric::from_text(&text[..200]).expect_err("an error").to_string();
-        assert!(cut.starts_with("metric: "), "{cut}");
+        assert!(
+            cut.starts_with("line 5: attributes.length_mean.row: expected a metric file"),
+            "{cut}"
+        );
         let training = message("\"seed\":1", "\"seed\":-1");
-        assert!(training.starts_with("metric: training.seed"), "{training}");
+        assert!(training.starts_with("line 18: training.seed"), "{training}");
     }
 }

@@ -310,3 +310,8 @@ fn aalo_on_facebook() {
 fn stream_on_facebook() {
     insta::assert_snapshot!(on_facebook("stream"));
 }
+
+#[facebook_test("takes minutes; make slow")]
+fn coda_on_facebook() {
+    insta::assert_snapshot!(on_facebook("coda"));
+}

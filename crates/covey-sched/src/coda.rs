@@ -16,11 +16,18 @@ mod priorities;
 mod setup;
 
 use covey_core::{AnyPolicy, Promises};
+use covey_identify::Metric;
 
 use crate::info::Info;
 use crate::queues;
+use crate::settings::Settings;
 use crate::spec::Param;
 use setup::Setup;
+
+/// Has flows compared by `metric`; see [`setup::use_metric`].
+pub(crate) fn use_metric(settings: &mut Settings, metric: &Metric) {
+    setup::use_metric(settings, metric);
+}
 
 pub(crate) const INFO: Info = Info {
     name: "coda",

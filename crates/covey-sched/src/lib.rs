@@ -52,5 +52,5 @@ mod spec;
 mod wss;
 
 pub use info::Info;
-pub use registry::{Built, build, find, policies, suggestion};
+pub use registry::{Built, build, build_with_metric, find, policies, suggestion};
 pub use spec::{COMPRESS, Param, SpecError, normalized, split_list};

@@ -2,11 +2,12 @@
 
 use covey_core::suggest::nearest;
 use covey_core::{AnyPolicy, Codec, Compression, Promises};
+use covey_identify::Metric;
 
 use crate::info::Info;
 use crate::settings::Settings;
 use crate::spec::{COMPRESS, SpecError, has_codec, normalized};
-use crate::{compressed, fvdf};
+use crate::{coda, compressed, fvdf};
 
 /// A policy made by [`build`].
 pub struct Built {
@@ -20,6 +21,8 @@ pub struct Built {
     pub promises: Promises,
     /// How flows are compressed, if the policy compresses.
     pub compression: Option<Compression>,
+    /// Whether it compares flows by the metric that [`build_with_metric`] was given.
+    pub has_metric: bool,
 }
 
 /// All policies, in the order in which they are listed. A new policy is a file, which `lib.rs` declares, and
@@ -113,6 +116,14 @@ pub fn suggestion(name: &str, known: &[&'static str]) -> Option<&'static str> {
 /// When the policy or a parameter is unknown, or a value is out of range; the message says what was
 /// expected.
 pub fn build(spec: &str) -> Result<Built, SpecError> {
+    build_with_metric(spec, None)
+}
+
+/// [`build`], with the metric by which flows are compared. Only `coda` compares flows; other policies ignore it.
+///
+/// # Errors
+/// As [`build`].
+pub fn build_with_metric(spec: &str, metric: Option<&Metric>) -> Result<Built, SpecError> {
     let spec = normalized(spec);
     let (name, given) = spec.split_once(':').unwrap_or((&spec, ""));
     let info = find(name)?;
@@ -120,11 +131,16 @@ pub fn build(spec: &str) -> Result<Built, SpecError> {
         return Err(SpecError::Nothing { policy: info.name });
     }
     let (given, compress) = take_compress(info, given)?;
-    let settings = Settings::new(info.name, info.params, &given)?;
+    let mut settings = Settings::new(info.name, info.params, &given)?;
+    let metric = metric.filter(|_| info.name == coda::INFO.name);
+    if let Some(metric) = metric {
+        coda::use_metric(&mut settings, metric);
+    }
     let policy = (info.make)(&settings)?;
     let promises = (info.promises)(&settings)?;
     let params = settings.pairs();
-    let mut built = Built { info, params, policy, promises, compression: None };
+    let has_metric = metric.is_some();
+    let mut built = Built { info, params, policy, promises, compression: None, has_metric };
     if has_codec(info.params) {
         built.compression = Some(fvdf::compress(&settings)?.compression());
     }
@@ -238,6 +254,25 @@ mod tests {
         );
         assert!(message("coda:compress=lz4").contains("expected none, because"));
         assert!(message("fvdf:logbase=0.9").contains("expected a number from 1 to"));
+    }
+
+    #[test]
+    fn radii_are_those_of_a_metric_unless_they_are_given() {
+        let mut metric = Metric::default();
+        (metric.radius, metric.leader_radius) = (0.8, 0.2);
+        let params = |spec: &str| {
+            let built = build_with_metric(spec, Some(&metric)).unwrap();
+            assert_eq!(built.has_metric, spec.starts_with("coda"));
+            let radius = |(name, _): &(String, String)| name == "eps" || name == "tau";
+            let radii = built.params.into_iter().filter(radius).map(|(_, value)| value);
+            radii.collect::<Vec<_>>()
+        };
+        assert_eq!(params("coda"), ["0.8", "0.2"]);
+        assert_eq!(params("coda:eps=0.4"), ["0.4", "0.1"]);
+        assert_eq!(params("coda:tau=0.3"), ["0.8", "0.3"]);
+        assert!(params("fair").is_empty());
+        let wrong = build_with_metric("coda:eps=x", Some(&metric)).err().unwrap();
+        assert_eq!(wrong.to_string(), "policy coda: eps=x: expected a number from 0 to 1000000");
     }
 
     #[test]

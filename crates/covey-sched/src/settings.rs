@@ -2,6 +2,7 @@
 
 use covey_core::suggest::nearest;
 use covey_core::{Codec, units};
+use covey_identify::Metric;
 
 use crate::spec::{Param, SpecError, with_compress};
 
@@ -11,6 +12,9 @@ pub(crate) struct Settings {
     params: &'static [Param],
     /// A value for each of `params`.
     values: Vec<String>,
+    /// Whether the value was given, for each of `params`.
+    is_given: Vec<bool>,
+    metric: Option<Metric>,
 }
 
 impl Settings {
@@ -38,11 +42,12 @@ impl Settings {
                 return Err(SpecError::value(policy, name, value, "the parameter once"));
             }
         }
+        let is_given = values.iter().map(Option::is_some).collect();
         let or_default = |(value, param): (Option<String>, &Param)| {
             value.unwrap_or_else(|| param.default.to_owned())
         };
         let values = values.into_iter().zip(params).map(or_default).collect();
-        Ok(Settings { policy, params, values })
+        Ok(Settings { policy, params, values, is_given, metric: None })
     }
 
     /// Parameters and values, in the order in which they are listed.
@@ -55,6 +60,24 @@ impl Settings {
     pub(crate) fn text(&self, name: &str) -> &str {
         let index = self.params.iter().position(|p| p.name == name);
         index.map_or("", |k| &self.values[k])
+    }
+
+    /// Sets a parameter that was not given. It must be one of the policy's.
+    pub(crate) fn default_to(&mut self, name: &str, value: f64) {
+        let index = self.params.iter().position(|p| p.name == name);
+        if let Some(k) = index.filter(|&k| !self.is_given[k]) {
+            self.values[k] = value.to_string();
+        }
+    }
+
+    /// Sets the metric of a policy that identifies coflows.
+    pub(crate) fn set_metric(&mut self, metric: Metric) {
+        self.metric = Some(metric);
+    }
+
+    /// The metric, if one was set.
+    pub(crate) fn metric(&self) -> Option<&Metric> {
+        self.metric.as_ref()
     }
 
     /// The error for the value of a parameter.

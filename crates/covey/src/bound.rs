@@ -1,7 +1,7 @@
 //! `covey bound`: lower bounds of the mean completion time of a trace.
 
 use clap::Args;
-use covey_experiment::{FABRIC, PORT_RATE, Setup};
+use covey_experiment::{FABRIC, PORT_RATE, Scene, Setup};
 use covey_report::{Landmarks, write_json};
 use covey_sched::bssi::Bssi;
 use covey_sim::bound::{bounds, loads, uncoupled_cct_s};
@@ -44,7 +44,7 @@ impl Bound {
         let setup =
             Setup { fabric: self.fabric, port_rate: Some(self.port_rate), ..Setup::default() };
         let rate = setup.port_rate()?;
-        let (network, workload) = setup.open(&self.trace, output::note)?;
+        let Scene { network, workload, .. } = setup.open(&self.trace, output::note)?;
         let fabric = network.fabric();
         let mut bssi = Bssi::default();
         for (coflow, loads) in workload.coflows.iter().zip(loads(&workload, fabric)) {

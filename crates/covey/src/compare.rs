@@ -19,6 +19,7 @@ Examples:
   covey compare trace.txt --policies sebf,aalo,aalo:queues=strict,delta=0 --baseline aalo
   covey compare trace.txt --policies fair,philae:thin=5 --json
   covey compare trace.txt --policies aalo,sebf --fabric leaf-spine:leaves=10,spines=2,hosts=15
+  covey compare trace.txt --policies fair,aalo,coda --rung mixed-denser --metric metric.json
 In the list, key=value belongs to the policy before it. `covey policies` lists the policies and
 their parameters.")]
 pub struct Compare {
@@ -44,9 +45,9 @@ impl Compare {
         let baseline = baseline(self.baseline.as_deref(), &contenders)?;
         let labels: Vec<&str> = contenders.iter().map(|c| c.label.as_str()).collect();
         let tables = self.outputs.check(&labels)?;
-        let (network, workload) = self.setup.open()?;
+        let scene = self.setup.open()?;
         let jobs = self.jobs.map_or_else(cores, NonZeroUsize::get);
-        let runs = self.setup.run(network, &workload, contenders, true, jobs)?;
+        let runs = self.setup.run(&scene, contenders, true, jobs)?;
         let comparison = self.outputs.write(Comparison::new(runs, baseline)?, &tables)?;
         output::print(|out| {
             if self.outputs.json {

@@ -1,11 +1,11 @@
 //! The arguments that choose workload, network and simulator.
 
+use std::path::PathBuf;
+
 use clap::{ArgAction, Args, ValueEnum};
 use covey_emulate::Simulator;
-use covey_experiment::{Contender, Experiment, FABRIC, Setup};
+use covey_experiment::{Contender, Experiment, FABRIC, Scene, Setup};
 use covey_report::Run;
-use covey_topology::Network;
-use covey_trace::Workload;
 
 use crate::failure::Failure;
 use crate::output;
@@ -39,9 +39,18 @@ pub struct Arguments {
     /// their arrival, and parents only affect their order (Aalo)
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     barrier: bool,
-    /// Seed for policies with a parameter `seed` and for builtin traces, unless they set their own
+    /// Seed for policies with a parameter `seed` and for builtin traces, unless they set their own, and for --rung
+    /// [default for --rung: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
+    /// A rung of the ladder of `covey trace records`: changes when coflows arrive and flows start, and gives flows the
+    /// addresses and ports that policies without labels (coda) see; without one these see hosts and starts alone
+    #[arg(long, value_name = "NAME")]
+    rung: Option<String>,
+    /// The metric by which coda compares flows, a file that `covey identify --train` wrote [default: one that needs no
+    /// training]
+    #[arg(long, value_name = "FILE")]
+    metric: Option<PathBuf>,
 }
 
 /// The value of `--sim`.
@@ -69,21 +78,22 @@ impl Arguments {
             },
             barrier: self.barrier,
             seed: self.seed,
+            rung: self.rung.clone(),
+            metric: self.metric.clone(),
         }
     }
 
     /// Makes the network, and reads the workload with the network's hosts as its ports. Says on standard
     /// error if several ports of the trace share a host.
-    pub fn open(&self) -> Result<(Network, Workload), Failure> {
+    pub fn open(&self) -> Result<Scene, Failure> {
         let setup = self.setup();
         Ok(setup.open(&self.trace, output::note)?)
     }
 
-    /// Simulates every policy on the workload, `jobs` at a time, with a progress bar.
+    /// Simulates every policy on the scene, `jobs` at a time, with a progress bar.
     pub fn run<'a>(
         &self,
-        network: Network,
-        workload: &'a Workload,
+        scene: &'a Scene,
         contenders: Vec<Contender>,
         bounded: bool,
         jobs: usize,
@@ -91,7 +101,9 @@ impl Arguments {
         let setup = self.setup();
         let trace = setup.seeded(&self.trace);
         let name = if trace == "-" { "standard input".to_owned() } else { trace };
-        let experiment = Experiment::on(network, workload, name, &setup)?;
+        let Scene { network, workload, appearing } = scene;
+        let experiment = Experiment::on(network.clone(), workload, name, &setup)?;
+        let experiment = experiment.appearing(appearing.as_deref());
         let bar = Bar::policies(contenders.len(), workload.coflows.len());
         Ok(experiment.run(contenders, bounded, jobs, &bar)?)
     }

@@ -4,9 +4,9 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
+use covey_experiment::read_metric;
 use covey_identify::{Algorithm, Form, Learning, Metric, identify, learn};
 use covey_report::{Identification, Method, identification_page, write_json};
-use covey_trace::TraceError;
 use covey_trace::records::{self, Grouped, Records, write_with_groups};
 
 use crate::failure::Failure;
@@ -228,11 +228,4 @@ impl Identify {
             None => Ok(()),
         }
     }
-}
-
-/// Reads a metric file.
-fn read_metric(file: &Path) -> Result<Metric, Failure> {
-    let name = file.display().to_string();
-    let text = fs::read_to_string(file).map_err(|error| TraceError::io(&name, error))?;
-    Metric::from_text(&text).map_err(|error| Failure::Input(format!("{name}: {error}")))
 }

@@ -19,6 +19,7 @@ Examples:
   covey simulate trace.txt --policy philae --json --per-coflow philae.csv
   covey simulate trace.txt --policy aalo --sim coflowsim
   covey simulate trace.txt --policy sebf --fabric fat-tree:k=8,oversub=4,place=rack
+  covey simulate trace.txt --policy coda --rung mixed --metric metric.json
 `covey policies` lists the policies and their parameters.")]
 pub struct Simulate {
     /// The policy, with parameters that differ from their defaults
@@ -56,8 +57,8 @@ impl Simulate {
             let Some(file) = file else { continue };
             output::check_format(option, file, output::TABLE)?;
         }
-        let (network, workload) = self.setup.open()?;
-        for run in self.setup.run(network, &workload, vec![contender], self.bound, cores())? {
+        let scene = self.setup.open()?;
+        for run in self.setup.run(&scene, vec![contender], self.bound, cores())? {
             if let Some(file) = &self.per_coflow {
                 output::write(file, |out| write_per_coflow_csv(&run, out))?;
             }

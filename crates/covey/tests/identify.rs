@@ -223,7 +223,7 @@ fn mistakes() {
     );
     assert_eq!(
         identify(&["flows.csv", "--metric", "old.json"]),
-        "old.json: metric: covey_metric: expected version 1, found 0"
+        "old.json: line 1: covey_metric: expected version 1, found 0"
     );
     assert!(identify(&["flows.csv", "--metric", "none.json"]).starts_with("none.json: "));
     assert_eq!(
@@ -254,4 +254,92 @@ fn records_of_a_trace_as_it_is() {
         "start_s,src,dst,sport,dport,proto,bytes,end_s,label\n\
          0,0,1,0,0,6,10485760,,1\n0.5,0,1,0,0,6,2097152,,2\n0.5,2,1,0,0,6,2097152,,2\n"
     );
+}
+
+#[test]
+fn policies_are_simulated_on_a_rung() {
+    let folder = TestFolder::new();
+    let trace = "builtin:fb-like:coflows=40,ports=20,seed=1";
+    let compare = |more: &[&str]| {
+        let policies = ["--policies", "fair,aalo,coda", "--json"];
+        json(&folder.results(&[&["compare", trace][..], &policies, more].concat()))
+    };
+    let means = |found: &Value| -> Vec<f64> {
+        let policies = found["results"].as_array().unwrap();
+        policies.iter().map(|it| it["cct_s"]["mean"].as_f64().unwrap()).collect()
+    };
+    let rung = compare(&["--rung", "contrived", "--seed", "2"]);
+    assert_eq!(rung["results"][2]["trace"], format!("{trace}, rung contrived, seed 2"));
+    assert_eq!(means(&rung), means(&compare(&["--rung", "contrived", "--seed", "2"])));
+    let (plain, other_seed) = (compare(&[]), compare(&["--rung", "contrived"]));
+    for other in [plain, other_seed] {
+        assert!(means(&rung).iter().zip(means(&other)).all(|(a, b)| *a != b), "{rung} {other}");
+    }
+
+    // Policies that know coflows run on the same workload: its flows, as records with labels, are those of the rung.
+    let starts = |file: &str, column: usize| {
+        let text = folder.read(file);
+        let mut starts: Vec<f64> = (text.lines().skip(1))
+            .map(|line| line.split(',').nth(column).unwrap().parse::<f64>().unwrap().max(0.0))
+            .collect();
+        starts.sort_by(f64::total_cmp);
+        starts
+    };
+    folder.results(&["trace", "records", trace, "--rung", "batches-hosts", "-o", "records.csv"]);
+    for policy in ["aalo", "coda"] {
+        let simulate = ["simulate", trace, "--policy", policy, "--rung", "batches-hosts"];
+        folder.results(&[&simulate[..], &["--per-flow", "flows.csv"]].concat());
+        assert_eq!(starts("records.csv", 0), starts("flows.csv", 5), "{policy}");
+    }
+}
+
+#[test]
+fn coda_compares_flows_by_a_given_metric() {
+    let folder = TestFolder::new();
+    let trace = "builtin:fb-like:coflows=60,ports=20,seed=1";
+    let coda = |spec: &str, more: &[&str]| {
+        let simulate = ["simulate", trace, "--policy", spec, "--rung", "batches", "--json"];
+        json(&folder.results(&[&simulate[..], more].concat()))
+    };
+    folder.results(&["trace", "records", trace, "--rung", "batches-noise", "-o", "l.csv"]);
+    folder.results(&["identify", "l.csv", "--train", "metric.json", "--top", "0"]);
+    let (plain, learned) = (coda("coda", &[]), coda("coda", &["--metric", "metric.json"]));
+    assert_ne!(plain["cct_s"]["mean"], learned["cct_s"]["mean"]);
+    assert_eq!(learned["params"]["metric"], "metric.json");
+
+    // The radius of the file is the default of eps. A large one makes one coflow of all flows.
+    let text = folder.read("metric.json");
+    folder.write("wide.json", text.replace("\"radius\": 1.0", "\"radius\": 1000.0"));
+    let wide = coda("coda", &["--metric", "wide.json"]);
+    assert_eq!(wide["params"]["eps"], "1000");
+    let given = coda("coda:eps=1000,tau=0.5", &["--metric", "metric.json"]);
+    assert_eq!(wide["cct_s"], given["cct_s"]);
+    // Other policies ignore it.
+    assert_eq!(coda("aalo", &[])["cct_s"], coda("aalo", &["--metric", "metric.json"])["cct_s"]);
+}
+
+#[test]
+fn mistakes_with_rungs_and_metrics() {
+    let folder = TestFolder::new();
+    folder.write("bad.json", "{\n  \"covey_metric\": 1,\n  \"attributes\": {}\n");
+    folder.write(
+        "old.json",
+        "{\n\"covey_metric\": 7, \"attributes\": {}, \"radius\": 1, \"leader_radius\": 1}",
+    );
+    for command in [["simulate", "none.txt", "--policy"], ["compare", "none.txt", "--policies"]] {
+        let refusal = |more: &[&str]| folder.refusal(&[&command[..], &["coda"], more].concat());
+        let rung = refusal(&["--rung", "mixd"]);
+        assert!(rung.starts_with("--rung: expected one of trace, noise,"), "{rung}");
+        assert!(rung.ends_with("found \"mixd\"; did you mean 'mixed'?"), "{rung}");
+        let bad = refusal(&["--metric", "bad.json"]);
+        assert!(bad.starts_with("bad.json: line 4: text: expected a metric file, found "), "{bad}");
+        assert_eq!(
+            refusal(&["--metric", "old.json"]),
+            "old.json: line 2: covey_metric: expected version 1, found 7"
+        );
+        assert_eq!(
+            refusal(&["--metric", "missing.json"]),
+            folder.refusal(&["identify", "flows.csv", "--metric", "missing.json"])
+        );
+    }
 }

@@ -7,6 +7,15 @@ use crate::queues::Queues;
 use crate::settings::Settings;
 use crate::spec::SpecError;
 
+/// Makes `metric` that of the settings. Its radii are the defaults of `eps` and `tau`; if `eps` alone is given, `tau` is
+/// in the same proportion to it.
+pub(super) fn use_metric(settings: &mut Settings, metric: &Metric) {
+    settings.default_to("eps", metric.radius);
+    let radius = settings.text("eps").parse().unwrap_or(metric.radius);
+    settings.default_to("tau", metric.leader_radius * radius / metric.radius);
+    settings.set_metric(metric.clone());
+}
+
 /// The checked parameters.
 pub(super) struct Setup {
     pub metric: Metric,
@@ -28,7 +37,7 @@ impl Setup {
         let count = if inner { coflow_queues.count } else { 1 };
         let first_limit = settings.size("flow_q1")?;
         let radius = settings.number("eps", 0.0, 1e6)?;
-        let mut metric = Metric::default();
+        let mut metric = settings.metric().cloned().unwrap_or_default();
         metric.radius = radius;
         metric.leader_radius = settings.number("tau", 0.0, radius)?;
         Ok(Setup {
