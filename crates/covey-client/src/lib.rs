@@ -45,4 +45,5 @@ pub use client::{Client, Coflow, FlowRequest, Incoming, Listener, Options};
 pub use covey_api::{CoflowSpec, CoflowState, CoflowStatus, Flow, Move, Update};
 pub use flow::{FlowReceiver, FlowSender};
 pub use link::Scheduled;
+pub use pacing::set_max_pacing_rate;
 pub use rest::RestError;

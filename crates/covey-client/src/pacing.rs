@@ -1,7 +1,7 @@
 //! Options of a flow's socket: the rate that the kernel paces it at, its DSCP mark, and its backlog.
 
 use std::io;
-use std::os::fd::AsRawFd;
+use std::os::fd::{AsFd, AsRawFd};
 
 use socket2::SockRef;
 use tokio::net::TcpStream;
@@ -37,7 +37,11 @@ pub fn pace(socket: &TcpStream, rate: f64) -> io::Result<()> {
     set_max_pacing_rate(socket, pace)
 }
 
-fn set_max_pacing_rate(socket: &TcpStream, rate: u64) -> io::Result<()> {
+/// Has the kernel send at most `rate` bytes a second of a socket; the greatest number removes the limit.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn set_max_pacing_rate(socket: &impl AsFd, rate: u64) -> io::Result<()> {
     set(socket, libc::SO_MAX_PACING_RATE, rate)
 }
 
@@ -55,14 +59,14 @@ impl Number for u32 {}
 impl Number for u64 {}
 
 #[expect(unsafe_code, reason = "no safe wrapper of these options exists in socket2, rustix or std")]
-fn set<T: Number>(socket: &TcpStream, option: libc::c_int, value: T) -> io::Result<()> {
+fn set<T: Number>(socket: &impl AsFd, option: libc::c_int, value: T) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
     // SAFETY: the descriptor is open while `socket` is borrowed; the kernel reads `length` bytes from
     // the pointer, which is to a number of that size that lives until the call returns, and keeps
     // nothing.
     let result = unsafe {
         libc::setsockopt(
-            socket.as_raw_fd(),
+            socket.as_fd().as_raw_fd(),
             libc::SOL_SOCKET,
             option,
             (&raw const value).cast(),

@@ -68,7 +68,7 @@ fn enforcers() -> PossibleValuesParser {
 
 /// The interval at which applications report bytes sent, and the agent asks the enforcer for
 /// progress.
-const REPORT_EVERY: Duration = Duration::from_millis(20);
+pub const REPORT_EVERY: Duration = Duration::from_millis(20);
 
 impl Agent {
     /// Runs the agent until it is asked to end.
@@ -87,7 +87,7 @@ impl Agent {
             tls,
             ask_every: REPORT_EVERY,
             processors: self.processors()?,
-            addresses: self.addresses()?,
+            addresses: addresses(&self.address)?,
         };
         let runtime = live::runtime_here()?;
         let MadeEnforcer { mut enforcer, woken } = runtime.block_on(self.enforcer())?;
@@ -99,22 +99,6 @@ impl Agent {
                 () = live::asked_to_end() => Ok(()),
             }
         })
-    }
-
-    /// The addresses of this host.
-    fn addresses(&self) -> Result<Vec<IpAddr>, Failure> {
-        if self.address.is_empty() {
-            let found = if_addrs::get_if_addrs();
-            let found =
-                found.map_err(|error| Failure::Other(format!("network devices: {error}")))?;
-            let reached = found.iter().filter(|device| !device.is_loopback());
-            return Ok(reached.map(if_addrs::Interface::ip).collect());
-        }
-        let expected = "an address of IPv4 or IPv6";
-        let read = |text: &String| {
-            text.parse().map_err(|_| Failure::argument("--address", expected, format!("'{text}'")))
-        };
-        self.address.iter().map(read).collect()
     }
 
     fn processors(&self) -> Result<Processors, Failure> {
@@ -161,4 +145,19 @@ impl Agent {
             ENFORCERS.iter().find(|info| info.name == self.enforcer).unwrap_or(&ENFORCERS[0]);
         info.make(&self.setup()?).await.map_err(|error| Failure::Input(error.to_string()))
     }
+}
+
+/// The addresses that `--address` names, or else those of this host.
+pub fn addresses(named: &[String]) -> Result<Vec<IpAddr>, Failure> {
+    if named.is_empty() {
+        let found = if_addrs::get_if_addrs();
+        let found = found.map_err(|error| Failure::Other(format!("network devices: {error}")))?;
+        let reached = found.iter().filter(|device| !device.is_loopback());
+        return Ok(reached.map(if_addrs::Interface::ip).collect());
+    }
+    let expected = "an address of IPv4 or IPv6";
+    let read = |text: &String| {
+        text.parse().map_err(|_| Failure::argument("--address", expected, format!("'{text}'")))
+    };
+    named.iter().map(read).collect()
 }

@@ -4,6 +4,7 @@ use clap::error::ErrorKind;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::agent::Agent;
+use crate::attach::{Attach, Detach};
 use crate::bound::Bound;
 use crate::compare::Compare;
 use crate::failure::Failure;
@@ -54,6 +55,8 @@ enum Command {
     Identify(Identify),
     Serve(Serve),
     Agent(Agent),
+    Attach(Attach),
+    Detach(Detach),
     Status(Status),
     #[command(subcommand)]
     Journal(Journal),
@@ -76,6 +79,8 @@ pub fn run() -> Result<(), Failure> {
             Command::Identify(identify) => identify.run(),
             Command::Serve(serve) => serve.run(),
             Command::Agent(agent) => agent.run(),
+            Command::Attach(attach) => attach.run(),
+            Command::Detach(detach) => detach.run(),
             Command::Status(status) => status.run(),
             Command::Journal(journal) => journal.run(),
             Command::Testbed(testbed) => testbed.run(),

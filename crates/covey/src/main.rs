@@ -4,6 +4,7 @@
 //! error and an exit status: 2 if the user's input or arguments are wrong, 1 for any other error.
 
 mod agent;
+mod attach;
 mod bound;
 mod cli;
 mod compare;

@@ -35,7 +35,7 @@ use draft::Draft;
 pub use format::Format;
 pub use grouped::{Group, Grouped, Left};
 pub use record::{Hidden, Records, Repairs};
-pub use write::{write_records, write_with_groups};
+pub use write::{RecordWriter, write_records, write_with_groups};
 
 /// All formats. The first one that accepts the first line of a file reads the file.
 pub static FORMATS: &[Format] =

@@ -2,11 +2,11 @@
 
 use std::io::{self, Write};
 
-use covey_identify::Address;
+use covey_identify::Observed;
 
 use super::csv::COLUMNS;
 use super::grouped::Grouped;
-use super::record::Records;
+use super::record::{Hidden, Records};
 
 /// Writes records as CSV with all columns, from which [`read`](super::read()) makes the same records.
 ///
@@ -25,16 +25,57 @@ pub fn write_with_groups(grouped: &Grouped<'_>, out: impl Write) -> io::Result<(
 }
 
 fn write_rows(records: &Records, group_of: Option<&[u32]>, out: impl Write) -> io::Result<()> {
-    let mut out = csv::Writer::from_writer(out);
-    out.write_record(COLUMNS.into_iter().chain(group_of.map(|_| "group"))).map_err(of_output)?;
+    let mut rows = RecordWriter::with_columns(out, group_of.map(|_| "group"))?;
     for (place, (flow, hidden)) in records.flows.iter().zip(&records.hidden).enumerate() {
-        let host = |address: Address| records.host(address);
-        let some = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
+        let hosts = [flow.src, flow.dst].map(|address| records.host(address));
         let label = hidden.label.map_or("", |label| &records.labels[label as usize]);
+        let group = group_of.map(|groups| groups[place].to_string());
+        rows.write_row(flow, hosts, hidden, label, group)?;
+    }
+    rows.flush()
+}
+
+/// Writes records one by one, as they become known.
+pub struct RecordWriter<W: Write> {
+    out: csv::Writer<W>,
+}
+
+impl<W: Write> RecordWriter<W> {
+    /// Writes the header.
+    ///
+    /// # Errors
+    /// Those of `out`.
+    pub fn new(out: W) -> io::Result<RecordWriter<W>> {
+        RecordWriter::with_columns(out, None)
+    }
+
+    fn with_columns(out: W, last: Option<&str>) -> io::Result<RecordWriter<W>> {
+        let mut out = csv::Writer::from_writer(out);
+        out.write_record(COLUMNS.into_iter().chain(last)).map_err(of_output)?;
+        Ok(RecordWriter { out })
+    }
+
+    /// Writes a record without a label.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn write(&mut self, flow: &Observed, hidden: &Hidden) -> io::Result<()> {
+        self.write_row(flow, [flow.src, flow.dst].map(|it| it.to_string()), hidden, "", None)
+    }
+
+    fn write_row(
+        &mut self,
+        flow: &Observed,
+        [src, dst]: [String; 2],
+        hidden: &Hidden,
+        label: &str,
+        group: Option<String>,
+    ) -> io::Result<()> {
+        let some = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let row = [
             flow.start_s.to_string(),
-            host(flow.src),
-            host(flow.dst),
+            src,
+            dst,
             flow.sport.to_string(),
             flow.dport.to_string(),
             flow.protocol.to_string(),
@@ -42,10 +83,16 @@ fn write_rows(records: &Records, group_of: Option<&[u32]>, out: impl Write) -> i
             some(hidden.end_s),
             label.to_owned(),
         ];
-        let group = group_of.map(|groups| groups[place].to_string());
-        out.write_record(row.iter().chain(&group)).map_err(of_output)?;
+        self.out.write_record(row.iter().chain(&group)).map_err(of_output)
     }
-    out.flush()
+
+    /// Hands all records on.
+    ///
+    /// # Errors
+    /// Those of the output.
+    pub fn flush(&mut self) -> io::Result<()> {
+        self.out.flush()
+    }
 }
 
 /// The output's own error, so that a reader who stops early is recognised.

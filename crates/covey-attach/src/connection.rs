@@ -1,0 +1,18 @@
+//! A TCP connection as the kernel shows it.
+
+use std::net::SocketAddr;
+
+/// One side of a TCP connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Connection {
+    /// The socket's cookie: no other socket has the same since the start of the machine.
+    pub cookie: u64,
+    /// The inode of its file; 0 if no process has it open.
+    pub inode: u32,
+    /// The end of this side.
+    pub local: SocketAddr,
+    /// The other end.
+    pub remote: SocketAddr,
+    /// Bytes of this side that the other one has acknowledged.
+    pub acknowledged: u64,
+}

@@ -1,0 +1,153 @@
+//! What has happened to flows between two looks at the connections. Without I/O.
+//!
+//! Each side of a connection that has sent anything is a flow, whose number is the socket's cookie.
+
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
+
+use covey_agent::Progress;
+use covey_proto::{Appearance, Ended, FlowKey, Sent};
+
+use crate::connection::Connection;
+
+/// The IANA number of TCP.
+const TCP: u8 = 6;
+
+/// A flow that is open.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Flow {
+    /// The sender's end.
+    pub from: SocketAddr,
+    /// The receiver's.
+    pub to: SocketAddr,
+    /// The inode of its socket.
+    pub inode: u32,
+    /// Bytes that the receiver has acknowledged.
+    pub sent: u64,
+    /// When its connection was first seen, on the caller's clock, in seconds.
+    pub start_s: f64,
+}
+
+/// A flow that is over.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Over {
+    /// What it was.
+    pub flow: Flow,
+    /// When it ended, on the caller's clock, in seconds.
+    pub end_s: f64,
+}
+
+/// The connections at the last look.
+#[derive(Debug, Default)]
+pub struct Flows {
+    /// By cookie.
+    open: BTreeMap<u64, Flow>,
+    over: Vec<Over>,
+}
+
+impl Flows {
+    /// Looks at the connections that are open at `now_s`, and at those that have ended since the last look. Returns
+    /// what has happened.
+    pub fn look(&mut self, open: &[Connection], ended: &[Connection], now_s: f64) -> Progress {
+        let mut progress = Progress::default();
+        for connection in open {
+            self.see(connection, now_s, &mut progress);
+        }
+        for connection in ended {
+            // A connection may be shorter than the time between two looks.
+            self.see(connection, now_s, &mut progress);
+            self.end(connection.cookie, now_s, &mut progress);
+        }
+        let still: BTreeSet<u64> = open.iter().map(|connection| connection.cookie).collect();
+        let gone: Vec<u64> = self.open.keys().filter(|it| !still.contains(it)).copied().collect();
+        gone.into_iter().for_each(|cookie| self.end(cookie, now_s, &mut progress));
+        progress
+    }
+
+    fn see(&mut self, connection: &Connection, now_s: f64, progress: &mut Progress) {
+        let &Connection { cookie, inode, local: from, remote: to, acknowledged: sent } = connection;
+        let new = Flow { from, to, inode, sent: 0, start_s: now_s };
+        let flow = self.open.entry(cookie).or_insert(new);
+        if sent <= flow.sent {
+            return;
+        }
+        if flow.sent == 0 {
+            let age_s = now_s - flow.start_s;
+            let appearance = Appearance { number: cookie, protocol: TCP, from, to, age_s };
+            progress.appeared.push(appearance);
+        }
+        flow.sent = sent;
+        let bytes = sent as f64;
+        progress.sent.push(Sent { key: FlowKey::of_number(cookie), bytes, wire: bytes });
+    }
+
+    fn end(&mut self, cookie: u64, now_s: f64, progress: &mut Progress) {
+        let Some(flow) = self.open.remove(&cookie).filter(|flow| flow.sent > 0) else { return };
+        let (key, bytes) = (FlowKey::of_number(cookie), flow.sent as f64);
+        progress.ended.push(Ended { key, bytes, wire: bytes });
+        self.over.push(Over { flow, end_s: now_s });
+    }
+
+    /// The flows that are open, by their numbers, those included that have sent nothing so far.
+    pub fn open(&self) -> &BTreeMap<u64, Flow> {
+        &self.open
+    }
+
+    /// Takes the flows that have ended since this was last called.
+    pub fn take_over(&mut self) -> Vec<Over> {
+        std::mem::take(&mut self.over)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn connection(cookie: u64, acknowledged: u64) -> Connection {
+        let end = |port: u16| SocketAddr::new([10, 0, 0, 1].into(), port);
+        let (local, remote) = (end(40_000 + cookie as u16), end(9000));
+        Connection { cookie, inode: 7, local, remote, acknowledged }
+    }
+
+    fn sent(progress: &Progress) -> Vec<(u64, f64)> {
+        progress.sent.iter().map(|it| (it.key.coflow, it.bytes)).collect()
+    }
+
+    #[test]
+    fn a_flow_appears_with_its_first_byte_and_ends_with_its_connection() {
+        let mut flows = Flows::default();
+        let quiet = flows.look(&[connection(1, 0), connection(2, 0)], &[], 0.0);
+        assert_eq!(quiet, Progress::default());
+        let first = flows.look(&[connection(1, 0), connection(2, 100)], &[], 0.5);
+        let appeared: Vec<_> = first.appeared.iter().map(|it| (it.number, it.age_s)).collect();
+        assert_eq!((appeared, sent(&first)), (vec![(2, 0.5)], vec![(2, 100.0)]));
+        // Nothing new.
+        let open = [connection(1, 0), connection(2, 100)];
+        assert_eq!(flows.look(&open, &[], 1.0), Progress::default());
+        // The kernel tells what a connection had sent when it ended.
+        let last = flows.look(&[connection(1, 0)], &[connection(2, 300)], 1.5);
+        assert_eq!(last.ended, [Ended { key: FlowKey::of_number(2), bytes: 300.0, wire: 300.0 }]);
+        assert_eq!(flows.look(&[], &[], 2.0), Progress::default(), "the first never sent");
+        let over = flows.take_over();
+        assert_eq!(
+            over.iter().map(|it| (it.flow.sent, it.end_s)).collect::<Vec<_>>(),
+            [(300, 1.5)]
+        );
+    }
+
+    #[test]
+    fn a_connection_between_two_looks_is_a_flow_too() {
+        let mut flows = Flows::default();
+        let short = flows.look(&[], &[connection(3, 50)], 1.0);
+        assert_eq!((short.appeared.len(), short.ended.len()), (1, 1));
+        assert!(flows.open().is_empty());
+    }
+
+    #[test]
+    fn without_news_of_ends_a_connection_that_is_missing_has_ended() {
+        let mut flows = Flows::default();
+        flows.look(&[connection(1, 10)], &[], 0.0);
+        let last = flows.look(&[], &[], 1.0);
+        assert_eq!(last.ended, [Ended { key: FlowKey::of_number(1), bytes: 10.0, wire: 10.0 }]);
+    }
+}
