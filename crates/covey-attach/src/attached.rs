@@ -7,6 +7,7 @@ use std::time::Instant;
 use covey_agent::{CoordinatorEvent, Enforcer, Progress, Share};
 use covey_proto::FlowKey;
 
+use crate::connection::UNPACED;
 use crate::flows::{Flows, Over};
 use crate::hold::Hold;
 use crate::pace::{kick, pace};
@@ -145,8 +146,9 @@ impl Attached {
         let Some(hold) = &mut self.hold else { return Ok(()) };
         match wanted {
             Some(Done::Held) => hold.hold(number)?,
-            Some(Done::Paced(rate)) => pace(file, Some(rate))?,
-            None => pace(file, None)?,
+            // What a program has asked for stays its limit.
+            Some(Done::Paced(rate)) => pace(file, (rate.max(1.0) as u64).min(flow.own_pace))?,
+            None => pace(file, flow.own_pace)?,
         }
         if was == Some(Done::Held) {
             hold.let_go(number);
@@ -203,8 +205,14 @@ impl Drop for Attached {
     }
 }
 
-/// Takes the rates of all sockets of `target` back that an earlier process may have left behind. Returns how many.
-pub fn release(target: &Target) -> usize {
-    let files = target.sockets().into_values();
-    files.filter(|file| pace(*file, None).is_ok()).count()
+/// Takes the rates of all sockets of `target` back, which a process that was killed may have left behind. Returns of
+/// how many. The rate that a program has asked for itself is taken, too: nothing tells them apart.
+///
+/// # Errors
+/// When the kernel does not show connections.
+pub fn release(target: &Target) -> io::Result<usize> {
+    let paced = Sockets::open()?.list()?.into_iter().filter(|it| it.max_pace != UNPACED);
+    let files = target.sockets();
+    let files = paced.filter_map(|connection| files.get(&connection.inode));
+    Ok(files.filter(|file| pace(**file, UNPACED).is_ok()).count())
 }

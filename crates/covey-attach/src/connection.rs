@@ -15,4 +15,9 @@ pub struct Connection {
     pub remote: SocketAddr,
     /// Bytes of this side that the other one has acknowledged.
     pub acknowledged: u64,
+    /// The most bytes a second that the kernel sends of it; [`UNPACED`] if that has no limit.
+    pub max_pace: u64,
 }
+
+/// The rate of a socket that nobody paces.
+pub const UNPACED: u64 = u64::MAX;

@@ -24,6 +24,8 @@ pub struct Flow {
     pub inode: u32,
     /// Bytes that the receiver has acknowledged.
     pub sent: u64,
+    /// The most bytes a second that the kernel sent of it when it was first seen: what its program has asked for.
+    pub own_pace: u64,
     /// When its connection was first seen, on the caller's clock, in seconds.
     pub start_s: f64,
 }
@@ -65,8 +67,9 @@ impl Flows {
     }
 
     fn see(&mut self, connection: &Connection, now_s: f64, progress: &mut Progress) {
-        let &Connection { cookie, inode, local: from, remote: to, acknowledged: sent } = connection;
-        let new = Flow { from, to, inode, sent: 0, start_s: now_s };
+        let &Connection { cookie, inode, local: from, remote: to, acknowledged: sent, max_pace } =
+            connection;
+        let new = Flow { from, to, inode, sent: 0, own_pace: max_pace, start_s: now_s };
         let flow = self.open.entry(cookie).or_insert(new);
         if sent <= flow.sent {
             return;
@@ -102,11 +105,12 @@ impl Flows {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::connection::UNPACED;
 
     fn connection(cookie: u64, acknowledged: u64) -> Connection {
         let end = |port: u16| SocketAddr::new([10, 0, 0, 1].into(), port);
         let (local, remote) = (end(40_000 + cookie as u16), end(9000));
-        Connection { cookie, inode: 7, local, remote, acknowledged }
+        Connection { cookie, inode: 7, local, remote, acknowledged, max_pace: UNPACED }
     }
 
     fn sent(progress: &Progress) -> Vec<(u64, f64)> {

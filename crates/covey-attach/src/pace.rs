@@ -8,13 +8,14 @@ use rustix::process::{Pid, PidfdFlags, PidfdGetfdFlags, pidfd_getfd, pidfd_open}
 
 use crate::target::OpenFile;
 
-/// Has the kernel send at most `rate` bytes a second of a socket; `None`: as fast as it can.
+/// Has the kernel send at most `rate` bytes a second of a socket;
+/// [`UNPACED`](crate::connection::UNPACED): as fast as it can.
 ///
 /// # Errors
 /// When the process has ended or closed the socket, or this one may not: that needs CAP_SYS_PTRACE for processes of
 /// other users.
-pub fn pace(file: OpenFile, rate: Option<f64>) -> io::Result<()> {
-    set_max_pacing_rate(&duplicate(file)?, rate.map_or(u64::MAX, |rate| rate.max(1.0) as u64))
+pub fn pace(file: OpenFile, rate: u64) -> io::Result<()> {
+    set_max_pacing_rate(&duplicate(file)?, rate)
 }
 
 /// Has a socket send at once what it could not send while it was held.

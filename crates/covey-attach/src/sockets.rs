@@ -21,7 +21,8 @@ use crate::connection::Connection;
 /// Groups of messages about sockets that are destroyed (`linux/sock_diag.h`): TCP over IPv4, and over IPv6.
 const DESTROYED: [u32; 2] = [1, 3];
 
-/// Where `bytes_acked` and `bytes_sent` are in `struct tcp_info` (`linux/tcp.h`).
+/// Where `max_pacing_rate`, `bytes_acked` and `bytes_sent` are in `struct tcp_info` (`linux/tcp.h`).
+const MAX_PACE: Range<usize> = 112..120;
 const ACKNOWLEDGED: Range<usize> = 120..128;
 const SENT: Range<usize> = 200..208;
 
@@ -162,5 +163,6 @@ fn connection(response: &InetResponse) -> Option<Connection> {
         local: end(id.source_address, id.source_port),
         remote: end(id.destination_address, id.destination_port),
         acknowledged,
+        max_pace: number(MAX_PACE)?,
     })
 }

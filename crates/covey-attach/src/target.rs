@@ -25,9 +25,10 @@ pub struct OpenFile {
 }
 
 impl Target {
-    /// The numbers of the processes. One that has ended meanwhile may be missing.
+    /// The numbers of the processes that are in this process's network namespace: the kernel shows no connections of
+    /// others. A process that has ended meanwhile may be missing.
     pub fn processes(&self) -> BTreeSet<u32> {
-        match self {
+        let mut found = match self {
             Target::Host => all().collect(),
             Target::Process(root) => descendants(*root),
             Target::Cgroup(folder) => {
@@ -35,7 +36,10 @@ impl Target {
                 in_cgroup(folder, &mut found);
                 found
             }
-        }
+        };
+        let own = network("self");
+        found.retain(|process| network(process) == own);
+        found
     }
 
     /// The sockets of the processes, by their inodes.
@@ -54,6 +58,11 @@ fn sockets_of(process: u32) -> impl Iterator<Item = (u32, OpenFile)> {
         let inode = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()?;
         Some((inode, OpenFile { process, descriptor }))
     })
+}
+
+/// The network namespace of a process, if this one may know.
+fn network(process: impl std::fmt::Display) -> Option<PathBuf> {
+    fs::read_link(format!("/proc/{process}/ns/net")).ok()
 }
 
 fn all() -> impl Iterator<Item = u32> {

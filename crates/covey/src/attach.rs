@@ -131,7 +131,6 @@ impl Attach {
     /// Writes flow records.
     fn observe(&self, target: Target, end: &mut End) -> Result<(), Failure> {
         let every = Duration::from_secs_f64(quantity::time("--every", &self.every)?);
-        let refused = |error| Failure::Other(format!("connections cannot be seen: {error}"));
         let mut attached = Attached::new(target, None).map_err(refused)?;
         if !attached.sees_ends() {
             tracing::warn!(
@@ -198,10 +197,8 @@ impl Attach {
         };
         let hold = Hold::new().map_err(|error| Failure::Other(error.to_string()))?;
         // What an earlier one left behind that was killed.
-        release(&target);
-        let attached = Attached::new(target, Some(hold));
-        let mut attached = attached
-            .map_err(|error| Failure::Other(format!("connections cannot be seen: {error}")))?;
+        release(&target).map_err(refused)?;
+        let mut attached = Attached::new(target, Some(hold)).map_err(refused)?;
         let never = Notify::new();
         live::runtime_here()?.block_on(async {
             tokio::select! {
@@ -212,6 +209,10 @@ impl Attach {
             }
         })
     }
+}
+
+fn refused(error: std::io::Error) -> Failure {
+    Failure::Other(format!("connections cannot be seen: {error}"))
 }
 
 fn none_named(expected: &str) -> Failure {
@@ -307,7 +308,7 @@ impl Detach {
     pub fn run(self) -> Result<(), Failure> {
         let target = self.processes.target()?;
         let target = target.ok_or_else(|| none_named("--pid, --cgroup or --host"))?;
-        let released = release(&target);
+        let released = release(&target).map_err(refused)?;
         output::print(|out| writeln!(out, "{released} sockets send as fast as they can"))
     }
 }

@@ -1,0 +1,185 @@
+//! Connections of a process, over loopback: seen, held, paced, and left as they were.
+
+use std::collections::BTreeMap;
+use std::io::{Read, Write};
+use std::net::{TcpListener, TcpStream};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::thread;
+use std::time::{Duration, Instant};
+
+use covey_agent::{Enforcer, Share};
+use covey_attach::attached::{Attached, release};
+use covey_attach::connection::UNPACED;
+use covey_attach::hold::Hold;
+use covey_attach::sockets::Sockets;
+use covey_attach::target::Target;
+use covey_proto::FlowKey;
+
+/// A connection to this process whose other side reads all that comes, and counts it.
+fn connection() -> (TcpStream, Arc<AtomicU64>) {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
+    let stream = TcpStream::connect(listener.local_addr().expect("its address")).expect("itself");
+    let (mut other, _) = listener.accept().expect("a connection");
+    let read = Arc::new(AtomicU64::new(0));
+    let counted = read.clone();
+    thread::spawn(move || {
+        let mut buffer = vec![0; 1 << 16];
+        while let Ok(count @ 1..) = other.read(&mut buffer) {
+            counted.fetch_add(count as u64, Ordering::Relaxed);
+        }
+    });
+    (stream, read)
+}
+
+/// Writes to a connection until it is told to stop.
+struct Sender {
+    stream: TcpStream,
+    stops: Arc<AtomicBool>,
+    read: Arc<AtomicU64>,
+}
+
+impl Sender {
+    fn start() -> Sender {
+        let (stream, read) = connection();
+        let stops = Arc::new(AtomicBool::new(false));
+        let (mut writer, stop) = (stream.try_clone().expect("a descriptor"), stops.clone());
+        thread::spawn(move || {
+            let bytes = vec![7; 1 << 16];
+            while !stop.load(Ordering::Relaxed) && writer.write_all(&bytes).is_ok() {}
+        });
+        Sender { stream, stops, read }
+    }
+
+    /// Bytes a second that the other side reads.
+    fn rate(&self) -> f64 {
+        let (begin, before) = (Instant::now(), self.read.load(Ordering::Relaxed));
+        thread::sleep(Duration::from_millis(200));
+        let bytes = self.read.load(Ordering::Relaxed) - before;
+        bytes as f64 / begin.elapsed().as_secs_f64()
+    }
+
+    fn port(&self) -> u16 {
+        self.stream.local_addr().expect("its address").port()
+    }
+}
+
+impl Drop for Sender {
+    fn drop(&mut self) {
+        self.stops.store(true, Ordering::Relaxed);
+        let _ = self.stream.shutdown(std::net::Shutdown::Both);
+    }
+}
+
+/// The rate that a socket may not exceed.
+fn max_pace(port: u16) -> u64 {
+    let all = Sockets::open().expect("INET_DIAG").list().expect("connections");
+    let of = all.iter().find(|it| it.local.port() == port).expect("the connection");
+    of.max_pace
+}
+
+fn own() -> Target {
+    Target::Process(std::process::id())
+}
+
+/// Looks until the flow from this port is seen; its number.
+fn number(attached: &mut Attached, port: u16) -> u64 {
+    for _ in 0..200 {
+        let _ = attached.look().expect("connections");
+        let seen = attached.flows().open().iter();
+        if let Some((number, _)) =
+            { seen }.find(|(_, flow)| flow.from.port() == port && flow.sent > 0)
+        {
+            return *number;
+        }
+        thread::sleep(Duration::from_millis(10));
+    }
+    panic!("port {port} was not seen")
+}
+
+fn share(number: u64, rate: f64) -> BTreeMap<FlowKey, Share> {
+    BTreeMap::from([(FlowKey::of_number(number), Share { layer: 0, rate, codec: None })])
+}
+
+/// Rates are taken back of all sockets of the process: tests of rates come one after the other.
+fn alone() -> MutexGuard<'static, ()> {
+    static ONE: Mutex<()> = Mutex::new(());
+    ONE.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+/// Whether this is a machine where everything must be there.
+fn must_run() -> bool {
+    std::env::var_os("SKIP_NOTHING").is_some() && rustix::process::geteuid().is_root()
+}
+
+#[test]
+fn what_a_connection_sends_is_seen_to_the_byte() {
+    let mut attached = Attached::new(own(), None).expect("INET_DIAG");
+    let (mut stream, read) = connection();
+    let port = stream.local_addr().expect("its address").port();
+    assert!(attached.look().expect("connections").appeared.is_empty(), "nothing was sent");
+    stream.write_all(&[1; 1234]).expect("the other side reads");
+    let number = number(&mut attached, port);
+    assert_eq!(attached.flows().open()[&number].sent, 1234);
+    stream.write_all(&[1; 100_000]).expect("the other side reads");
+    while read.load(Ordering::Relaxed) < 101_234 {
+        thread::sleep(Duration::from_millis(1));
+    }
+    drop(stream);
+    let begin = Instant::now();
+    let over = loop {
+        let _ = attached.look().expect("connections");
+        let over = attached.take_over();
+        if let Some(over) = over.iter().find(|over| over.flow.from.port() == port) {
+            break *over;
+        }
+        assert!(begin.elapsed() < Duration::from_secs(10), "its end was not seen");
+        thread::sleep(Duration::from_millis(10));
+    };
+    assert_eq!(over.flow.sent, 101_234);
+}
+
+#[test]
+fn a_flow_is_held_paced_and_left_as_it_was() {
+    let _alone = alone();
+    let hold = match Hold::new() {
+        Ok(hold) => hold,
+        Err(error) if must_run() => panic!("{error}"),
+        Err(error) => return eprintln!("skipped: {error}"),
+    };
+    let sender = Sender::start();
+    let mut attached = Attached::new(own(), Some(hold)).expect("INET_DIAG");
+    let number = number(&mut attached, sender.port());
+    let free = sender.rate();
+    attached.apply((1, 1), &share(number, 0.0)).expect("a schedule");
+    // What had left the socket arrives.
+    thread::sleep(Duration::from_millis(50));
+    assert_eq!(sender.rate(), 0.0, "it is held");
+    attached.apply((1, 2), &share(number, 4e6)).expect("a schedule");
+    let paced = sender.rate();
+    assert!((1e6..8e6).contains(&paced), "{paced} of {free} bytes a second");
+    assert_eq!(max_pace(sender.port()), 4_000_000);
+    attached.apply((1, 3), &share(number, 0.0)).expect("a schedule");
+    thread::sleep(Duration::from_millis(50));
+    assert_eq!(sender.rate(), 0.0, "it is held again");
+    // The end of the one who holds lets it go.
+    drop(attached);
+    assert_eq!(max_pace(sender.port()), UNPACED);
+    let after = sender.rate();
+    assert!(after > 10.0 * paced, "{after} bytes a second");
+}
+
+#[test]
+fn rates_that_a_process_has_left_behind_are_taken_back() {
+    let _alone = alone();
+    let sender = Sender::start();
+    let mut attached = Attached::new(own(), None).expect("INET_DIAG");
+    number(&mut attached, sender.port());
+    let target = own();
+    let all = Sockets::open().expect("INET_DIAG").list().expect("connections");
+    let of = all.iter().find(|it| it.local.port() == sender.port()).expect("the connection");
+    covey_attach::pace::pace(target.sockets()[&of.inode], 1_000_000).expect("its own socket");
+    assert_eq!(max_pace(sender.port()), 1_000_000);
+    assert!(release(&target).expect("connections") >= 1);
+    assert_eq!(max_pace(sender.port()), UNPACED);
+}
