@@ -15,7 +15,7 @@ mod status;
 
 pub use problem::Problem;
 pub use spec::{CoflowSpec, Flow, Move, Update};
-pub use status::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence};
+pub use status::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence, UnnamedFlow};
 
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, Response};

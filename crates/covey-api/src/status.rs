@@ -1,6 +1,7 @@
 //! What the coordinator reports of coflows, flows and agents.
 
 use std::borrow::Cow;
+use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
 
@@ -107,6 +108,35 @@ pub struct FlowRate {
     /// What it is compressed with; absent if it is not.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub codec: Option<Cow<'static, str>>,
+}
+
+/// A flow that no application has named, as `GET /v1/flows` reports it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct UnnamedFlow {
+    /// The id of the flow, until the coordinator starts again.
+    pub id: u64,
+    /// The number of the coflow that it was found to belong to; absent until it is in one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub found: Option<u64>,
+    /// The entry of `GET /v1/coflows` that it is part of; absent until it is in a coflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub coflow: Option<u64>,
+    /// Sending port.
+    pub src: u32,
+    /// Receiving port.
+    pub dst: u32,
+    /// The sender's end, address and port.
+    pub from: SocketAddr,
+    /// The receiver's.
+    pub to: SocketAddr,
+    /// The IANA number of its protocol.
+    pub protocol: u8,
+    /// When it started, in seconds on the coordinator's clock.
+    pub start_s: f64,
+    /// Bytes that it has sent, as far as reported.
+    pub bytes_sent: f64,
+    /// Bytes per second that it has now.
+    pub rate: f64,
 }
 
 /// Whether the agent of a port is there.

@@ -38,6 +38,8 @@ pub struct Attached {
     next_reading: Instant,
     /// What is done to flows, by their numbers.
     done: BTreeMap<u64, Done>,
+    /// Flows that were to be served otherwise, and whose files were not known.
+    waiting: BTreeMap<u64, Option<Share>>,
     started: Instant,
     next_look: Instant,
 }
@@ -58,6 +60,7 @@ impl Attached {
             files: BTreeMap::new(),
             next_reading: now,
             done: BTreeMap::new(),
+            waiting: BTreeMap::new(),
             started: now,
             next_look: now,
         })
@@ -124,34 +127,40 @@ impl Attached {
 
     /// A flow has ended.
     fn forget(&mut self, number: u64) {
-        if self.done.remove(&number) == Some(Done::Held)
-            && let Some(hold) = &mut self.hold
-        {
-            hold.let_go(number);
+        self.waiting.remove(&number);
+        if self.done.remove(&number) == Some(Done::Held) {
+            self.let_go(number);
         }
     }
 
-    /// Has a flow sent as its share says; `None`: as if nobody were here.
+    /// Has a flow sent as its share says; `None`: as if nobody were here. If its file is not known yet, it is tried again
+    /// at the next look.
     fn serve(&mut self, number: u64, share: Option<Share>) -> io::Result<()> {
+        self.waiting.remove(&number);
         let Some(flow) = self.flows.open().get(&number).copied() else { return Ok(()) };
         let wanted = share.map(|share| match share.rate {
             rate if rate > 0.0 => Done::Paced(rate),
             _ => Done::Held,
         });
         let was = self.done.get(&number).copied();
-        if was == wanted {
+        let Some(hold) = self.hold.as_mut().filter(|_| was != wanted) else { return Ok(()) };
+        if wanted == Some(Done::Held) {
+            hold.hold(number)?;
+            self.done.insert(number, Done::Held);
             return Ok(());
         }
-        let Some(file) = self.file(flow.inode) else { return Ok(()) };
-        let Some(hold) = &mut self.hold else { return Ok(()) };
-        match wanted {
-            Some(Done::Held) => hold.hold(number)?,
+        let Some(file) = self.file(flow.inode) else {
+            self.waiting.insert(number, share);
+            return Ok(());
+        };
+        let pace_at = match wanted {
             // What a program has asked for stays its limit.
-            Some(Done::Paced(rate)) => pace(file, (rate.max(1.0) as u64).min(flow.own_pace))?,
-            None => pace(file, flow.own_pace)?,
-        }
+            Some(Done::Paced(rate)) => (rate.max(1.0) as u64).min(flow.own_pace),
+            _ => flow.own_pace,
+        };
+        pace(file, pace_at)?;
         if was == Some(Done::Held) {
-            hold.let_go(number);
+            self.let_go(number);
             kick(file)?;
         }
         match wanted {
@@ -159,6 +168,12 @@ impl Attached {
             None => self.done.remove(&number),
         };
         Ok(())
+    }
+
+    fn let_go(&mut self, number: u64) {
+        if let Some(hold) = &mut self.hold {
+            hold.let_go(number);
+        }
     }
 }
 
@@ -182,10 +197,16 @@ impl Enforcer for Attached {
         if Instant::now() < self.next_look {
             return Progress::default();
         }
-        self.look().unwrap_or_else(|error| {
+        let progress = self.look().unwrap_or_else(|error| {
             tracing::warn!(%error, "connections were not seen");
             Progress::default()
-        })
+        });
+        for (number, share) in self.waiting.clone() {
+            if let Err(error) = self.serve(number, share) {
+                tracing::warn!(%error, "a connection is not served as the schedule says");
+            }
+        }
+        progress
     }
 
     fn sees_uses(&self) -> bool {

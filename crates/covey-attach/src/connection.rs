@@ -15,6 +15,8 @@ pub struct Connection {
     pub remote: SocketAddr,
     /// Bytes of this side that the other one has acknowledged.
     pub acknowledged: u64,
+    /// For how many microseconds it has had something to send.
+    pub busy_us: u64,
     /// The most bytes a second that the kernel sends of it; [`UNPACED`] if that has no limit.
     pub max_pace: u64,
 }

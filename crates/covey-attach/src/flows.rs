@@ -26,7 +26,7 @@ pub struct Flow {
     pub sent: u64,
     /// The most bytes a second that the kernel sent of it when it was first seen: what its program has asked for.
     pub own_pace: u64,
-    /// When its connection was first seen, on the caller's clock, in seconds.
+    /// When it began to send, on the caller's clock, in seconds; before that, when it was first seen.
     pub start_s: f64,
 }
 
@@ -67,15 +67,17 @@ impl Flows {
     }
 
     fn see(&mut self, connection: &Connection, now_s: f64, progress: &mut Progress) {
-        let &Connection { cookie, inode, local: from, remote: to, acknowledged: sent, max_pace } =
-            connection;
+        let &Connection { cookie, inode, local: from, remote: to, max_pace, .. } = connection;
+        let sent = connection.acknowledged;
         let new = Flow { from, to, inode, sent: 0, own_pace: max_pace, start_s: now_s };
         let flow = self.open.entry(cookie).or_insert(new);
         if sent <= flow.sent {
             return;
         }
         if flow.sent == 0 {
-            let age_s = now_s - flow.start_s;
+            // Nothing was sent at the look before: it has been busy since its first byte.
+            let age_s = connection.busy_us as f64 / 1e6;
+            flow.start_s = now_s - age_s;
             let appearance = Appearance { number: cookie, protocol: TCP, from, to, age_s };
             progress.appeared.push(appearance);
         }
@@ -110,7 +112,15 @@ mod tests {
     fn connection(cookie: u64, acknowledged: u64) -> Connection {
         let end = |port: u16| SocketAddr::new([10, 0, 0, 1].into(), port);
         let (local, remote) = (end(40_000 + cookie as u16), end(9000));
-        Connection { cookie, inode: 7, local, remote, acknowledged, max_pace: UNPACED }
+        Connection {
+            cookie,
+            inode: 7,
+            local,
+            remote,
+            acknowledged,
+            busy_us: 400_000,
+            max_pace: UNPACED,
+        }
     }
 
     fn sent(progress: &Progress) -> Vec<(u64, f64)> {
@@ -124,7 +134,7 @@ mod tests {
         assert_eq!(quiet, Progress::default());
         let first = flows.look(&[connection(1, 0), connection(2, 100)], &[], 0.5);
         let appeared: Vec<_> = first.appeared.iter().map(|it| (it.number, it.age_s)).collect();
-        assert_eq!((appeared, sent(&first)), (vec![(2, 0.5)], vec![(2, 100.0)]));
+        assert_eq!((appeared, sent(&first)), (vec![(2, 0.4)], vec![(2, 100.0)]));
         // Nothing new.
         let open = [connection(1, 0), connection(2, 100)];
         assert_eq!(flows.look(&open, &[], 1.0), Progress::default());

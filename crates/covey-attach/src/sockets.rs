@@ -21,9 +21,10 @@ use crate::connection::Connection;
 /// Groups of messages about sockets that are destroyed (`linux/sock_diag.h`): TCP over IPv4, and over IPv6.
 const DESTROYED: [u32; 2] = [1, 3];
 
-/// Where `max_pacing_rate`, `bytes_acked` and `bytes_sent` are in `struct tcp_info` (`linux/tcp.h`).
+/// Where `max_pacing_rate`, `bytes_acked`, `busy_time` and `bytes_sent` are in `struct tcp_info` (`linux/tcp.h`).
 const MAX_PACE: Range<usize> = 112..120;
 const ACKNOWLEDGED: Range<usize> = 120..128;
+const BUSY: Range<usize> = 168..176;
 const SENT: Range<usize> = 200..208;
 
 /// Room for messages about destroyed sockets between two looks: 32,000 of them.
@@ -163,6 +164,7 @@ fn connection(response: &InetResponse) -> Option<Connection> {
         local: end(id.source_address, id.source_port),
         remote: end(id.destination_address, id.destination_port),
         acknowledged,
+        busy_us: number(BUSY).unwrap_or(0),
         max_pace: number(MAX_PACE)?,
     })
 }

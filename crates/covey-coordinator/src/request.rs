@@ -1,6 +1,8 @@
 //! Requests of clients, and answers.
 
-use covey_api::{AgentStatus, CoflowSpec, CoflowStatus, FlowRate, Page, Problem, Update};
+use covey_api::{
+    AgentStatus, CoflowSpec, CoflowStatus, FlowRate, Page, Problem, UnnamedFlow, Update,
+};
 use serde::Serialize;
 
 use crate::record::Key;
@@ -57,6 +59,13 @@ pub enum Request {
         /// The most to list.
         limit: usize,
     },
+    /// List flows that no application has named, of the ids from `from` on.
+    Flows {
+        /// The first id.
+        from: u64,
+        /// The most to list.
+        limit: usize,
+    },
     /// List ports from `from` on, with their agents.
     Agents {
         /// The first port.
@@ -83,6 +92,8 @@ pub enum Reply {
     Removed,
     /// Rates.
     Schedule(Page<FlowRate>),
+    /// Flows that no application has named.
+    Flows(Page<UnnamedFlow>),
     /// Agents.
     Agents(Page<AgentStatus>),
 }

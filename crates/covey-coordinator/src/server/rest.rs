@@ -96,6 +96,7 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         .route("/v1/coflows/{id}", get(status).patch(update).delete(remove))
         .route("/v1/coflows/{id}/keep", post(keep))
         .route("/v1/schedule", get(schedule))
+        .route("/v1/flows", get(flows))
         .route("/v1/agents", get(agents))
         .route("/v1/events", get(events))
         .layer(middleware::from_fn_with_state(api.clone(), admit));
@@ -398,6 +399,16 @@ async fn schedule(State(api): State<Arc<Api>>, query: Asked) -> Response {
     respond(request.await)
 }
 
+async fn flows(State(api): State<Arc<Api>>, query: Asked) -> Response {
+    let request = async {
+        let list = asked(query)?;
+        no_others(&list.others)?;
+        let from = cursor(list.cursor.as_deref())?;
+        ask(&api, Request::Flows { from, limit: list.limit }).await
+    };
+    respond(request.await)
+}
+
 async fn agents(State(api): State<Arc<Api>>, query: Asked) -> Response {
     let request = async {
         let list = asked(query)?;
@@ -541,6 +552,7 @@ mod tests {
             "delete /v1/coflows/{id}",
             "post /v1/coflows/{id}/keep",
             "get /v1/schedule",
+            "get /v1/flows",
             "get /v1/agents",
             "get /v1/events",
         ];

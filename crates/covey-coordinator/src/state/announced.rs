@@ -4,7 +4,7 @@
 //! such a flow is none of the journal's, and means something in this epoch only.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::net::IpAddr;
+use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
 use covey_core::{Address, Observed, Time};
@@ -23,6 +23,10 @@ pub(super) struct AnnouncedFlow {
     /// The number that its agent has given to it.
     pub number: u64,
     pub observed: Observed,
+    /// The sender's end.
+    pub from: SocketAddr,
+    /// The receiver's.
+    pub to: SocketAddr,
     /// Bytes that it had sent when it was put into a group.
     pub sent: f64,
     /// Bytes on the wire for these.
@@ -61,6 +65,11 @@ impl Announced {
     /// All of them, by id.
     pub fn iter_mut(&mut self) -> impl Iterator<Item = (FlowId, &mut AnnouncedFlow)> {
         self.flows.iter_mut().map(|(id, flow)| (FlowId(*id), flow))
+    }
+
+    /// Those with this id or a later one.
+    pub fn since(&self, id: u64) -> impl Iterator<Item = (FlowId, &AnnouncedFlow)> {
+        self.flows.range(id..).map(|(id, flow)| (FlowId(*id), flow))
     }
 
     /// How many there are, those to unknown hosts included.
@@ -139,11 +148,11 @@ impl Announced {
         start: Time,
         now: Time,
     ) -> FlowId {
-        let (from, to, sport, dport, protocol) = ends_of(appearance);
+        let (sender, receiver, sport, dport, protocol) = ends_of(appearance);
         let observed = Observed {
             start_s: start.as_secs(),
-            src: from,
-            dst: to,
+            src: sender,
+            dst: receiver,
             sport,
             dport,
             protocol,
@@ -151,8 +160,9 @@ impl Announced {
             community: None,
         };
         let id = self.give();
-        let number = appearance.number;
-        let flow = AnnouncedFlow { src, dst, number, observed, sent: 0.0, wire: 0.0, active: now };
+        let &Appearance { number, from, to, .. } = appearance;
+        let (sent, wire, active) = (0.0, 0.0, now);
+        let flow = AnnouncedFlow { src, dst, number, observed, from, to, sent, wire, active };
         self.flows.insert(id.0, flow);
         self.ids.insert((src, number), id.0);
         id

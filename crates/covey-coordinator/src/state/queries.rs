@@ -2,8 +2,9 @@
 
 use std::borrow::Cow;
 
-use covey_api::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence};
+use covey_api::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence, UnnamedFlow};
 use covey_core::Lineage;
+use covey_proto::FlowKey;
 
 use super::coordinator::CoordinatorState;
 use super::flows::Served;
@@ -68,6 +69,35 @@ impl CoordinatorState {
                 let (src, dst) = (of.src, of.dst);
                 items.push(FlowRate { id, coflow: serial, flow, src, dst, rate, codec });
             }
+        }
+        Page { items, next: None }
+    }
+
+    pub(super) fn unnamed_flows(&self, from: u64, limit: usize) -> Page<UnnamedFlow> {
+        let mut items = Vec::new();
+        for (id, flow) in self.announced.since(from) {
+            if items.len() == limit {
+                return Page { items, next: Some(id.0.to_string()) };
+            }
+            let key = self.coflows.ids.key(FlowKey::of_id(id));
+            let group = key.and_then(|key| self.coflows.get(key.coflow));
+            let rate = key.zip(group).map_or(0.0, |(key, group)| {
+                let place = group.served.binary_search_by_key(&key.flow, |served| served.flow);
+                place.map_or(0.0, |place| group.served[place].rate)
+            });
+            items.push(UnnamedFlow {
+                id: id.0,
+                found: group.map(|group| group.about.lineage.external),
+                coflow: key.map(|key| key.coflow),
+                src: flow.src,
+                dst: flow.dst,
+                from: flow.from,
+                to: flow.to,
+                protocol: flow.observed.protocol,
+                start_s: flow.observed.start_s,
+                bytes_sent: flow.sent,
+                rate,
+            });
         }
         Page { items, next: None }
     }

@@ -42,6 +42,11 @@ impl CoordinatorState {
                 self.effects.answer(request, Ok(page));
                 None
             }
+            Request::Flows { from, limit } => {
+                let page = Reply::Flows(self.unnamed_flows(from, limit));
+                self.effects.answer(request, Ok(page));
+                None
+            }
             Request::Agents { from, limit } => {
                 let page = Reply::Agents(self.list_agents(from, limit));
                 self.effects.answer(request, Ok(page));

@@ -1,0 +1,227 @@
+#!/usr/bin/env python3
+"""Two shuffles of programs that know nothing of Covey, over TCP alone and under `covey attach` with `coda`.
+
+    scripts/attach_check.py COVEY
+
+Three hosts and a switch are network namespaces, with links of 200 Mbit/s. From two hosts a shuffle of four flows of
+30 MB begins to the third; 1.5 s later one of two flows of 2 MB does. The senders are plain sockets of Python. Prints
+how long each shuffle took and how well its flows were grouped, then kills the agents of a host while its sockets are
+paced, and prints how long `covey detach` took to take that back. The exit status is 1 if the small shuffle is not at
+least 1.3 times as fast as under TCP, the large one takes over 10 % longer, or precision or recall is below 0.95. Needs
+root, iproute2, util-linux and BPF.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+HOSTS = 3
+RATE = "200mbit"
+PORT_RATE = "190mbps"
+SWITCH = "10.77.0.100"
+FAST, LONG, GROUPED = 1.3, 1.1, 0.95
+
+SINK = """
+import socket, sys, threading
+def sink(connection):
+    while connection.recv(1 << 20):
+        pass
+    connection.close()
+listener = socket.create_server((sys.argv[1], 9911), backlog=200)
+print("ready", flush=True)
+while True:
+    threading.Thread(target=sink, args=(listener.accept()[0],), daemon=True).start()
+"""
+
+SEND = """
+import socket, sys, threading, time
+address, size, flows = sys.argv[1], int(sys.argv[2]), int(sys.argv[3])
+piece = b"x" * 65536
+def send(left):
+    connection = socket.create_connection((address, 9911))
+    while left > 0:
+        left -= connection.send(piece[:left])
+    connection.shutdown(socket.SHUT_WR)
+    connection.recv(1)
+begin = time.monotonic()
+threads = [threading.Thread(target=send, args=(size,)) for _ in range(flows)]
+[thread.start() for thread in threads]
+[thread.join() for thread in threads]
+print(time.monotonic() - begin)
+"""
+
+
+def run(*words: object) -> None:
+    """Run a command that must succeed."""
+    subprocess.run([str(word) for word in words], check=True)
+
+
+class Network(contextlib.AbstractContextManager["Network"]):
+    """Hosts and a switch, which go at the end with all processes that were started there."""
+
+    def __init__(self) -> None:
+        self._processes: list[subprocess.Popen[str]] = []
+        self.name = f"cva{os.getpid()}"
+        run("ip", "netns", "add", f"{self.name}s")
+        run("ip", "-n", f"{self.name}s", "link", "add", "name", "sw0", "type", "bridge")
+        run("ip", "-n", f"{self.name}s", "addr", "add", f"{SWITCH}/24", "dev", "sw0")
+        run("ip", "-n", f"{self.name}s", "link", "set", "dev", "sw0", "up")
+        run("ip", "-n", f"{self.name}s", "link", "set", "lo", "up")
+        for host in range(HOSTS):
+            self._add(host)
+
+    def _add(self, host: int) -> None:
+        name, switch = f"{self.name}{host}", f"{self.name}s"
+        run("ip", "netns", "add", name)
+        ends = ["eth0", "netns", name, "type", "veth", "peer", "name", f"p{host}"]
+        run("ip", "link", "add", *ends, "netns", switch)
+        run("ip", "-n", name, "addr", "add", f"{self.address(host)}/24", "dev", "eth0")
+        run("ip", "-n", name, "link", "set", "eth0", "up")
+        run("ip", "-n", name, "link", "set", "lo", "up")
+        run("ip", "-n", switch, "link", "set", f"p{host}", "master", "sw0")
+        run("ip", "-n", switch, "link", "set", f"p{host}", "up")
+        shape = ["root", "tbf", "rate", RATE, "burst", "64k", "limit", "400k"]
+        run("ip", "netns", "exec", switch, "tc", "qdisc", "add", "dev", f"p{host}", *shape)
+        run("ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", "eth0", *shape)
+
+    @staticmethod
+    def address(host: int) -> str:
+        """Return the address of a host."""
+        return f"10.77.0.{host + 1}"
+
+    def start(self, where: object, *words: object) -> subprocess.Popen[str]:
+        """Start a process on a host, or on the switch (s). It sees the control groups of the machine."""
+        enter = ["nsenter", f"--net=/run/netns/{self.name}{where}"]
+        process = subprocess.Popen(
+            [*enter, *(str(word) for word in words)],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        self._processes.append(process)
+        return process
+
+    def __exit__(self, *_: object) -> None:
+        for process in self._processes:
+            process.kill()
+            process.wait()
+        for part in ["s", *range(HOSTS)]:
+            subprocess.run(["ip", "netns", "del", f"{self.name}{part}"], check=False)
+
+
+class Coordinator:
+    """A coordinator on the switch, and an agent on each host."""
+
+    def __init__(self, covey: Path, network: Network, folder: Path) -> None:
+        self._covey, self._network, self._folder = covey, network, folder
+        run(covey, "serve", "--data", folder, "--init", "--name", SWITCH, "--agent", "0-2")
+        words = ["--ports", HOSTS, "--port-rate", PORT_RATE, "--policy", "coda:q1=10MB"]
+        addresses = ["--clients", f"{SWITCH}:7420", "--agents", f"{SWITCH}:7421"]
+        process = network.start("s", covey, "serve", "--data", folder, *words, *addresses)
+        assert process.stdout and "clients" in process.stdout.readline()
+        self.agents = [self.attach(host) for host in range(HOSTS)]
+        time.sleep(1)
+
+    def attach(self, host: int) -> subprocess.Popen[str]:
+        """Start the agent of a host."""
+        words = ["--host", "--port", host, "--coordinator", f"{SWITCH}:7421"]
+        shown = ["--credentials", self._folder / "agents" / str(host)]
+        return self._network.start(host, self._covey, "attach", *words, *shown)
+
+    def flows(self) -> list[dict[str, Any]]:
+        """Return the flows that the coordinator knows."""
+        token = (self._folder / "token").read_text().strip()
+        code = (
+            "import json,ssl,sys,urllib.request\n"
+            f"context = ssl.create_default_context(cafile={str(self._folder / 'ca.pem')!r})\n"
+            f"request = urllib.request.Request('https://{SWITCH}:7420/v1/flows?limit=1000')\n"
+            f"request.add_header('Authorization', 'Bearer {token}')\n"
+            "print(urllib.request.urlopen(request, context=context).read().decode())\n"
+        )
+        process = self._network.start("s", sys.executable, "-c", code)
+        assert process.stdout
+        return json.loads(process.stdout.read() or '{"items": []}')["items"]
+
+
+def shuffles(network: Network, coordinator: Coordinator | None) -> tuple[float, float, float, float]:
+    """Run both shuffles. Return their seconds, and precision and recall of the coordinator's groups."""
+    def send(name: str, size: int, flows: int) -> list[tuple[str, subprocess.Popen[str]]]:
+        words = [sys.executable, "-c", SEND, network.address(2), size, flows]
+        return [(name, network.start(host, *words)) for host in (0, 1)]
+
+    large_senders = send("large", 30_000_000, 2)
+    time.sleep(1.5)
+    known = {flow["id"]: flow for flow in coordinator.flows()} if coordinator else {}
+    large = set(known)
+    small = send("small", 2_000_000, 1)
+    while coordinator and any(sender.poll() is None for _, sender in small):
+        known |= {flow["id"]: flow for flow in coordinator.flows()}
+    took = {"large": 0.0, "small": 0.0}
+    for name, sender in large_senders + small:
+        assert sender.stdout
+        took[name] = max(took[name], float(sender.stdout.read()))
+    labelled = [
+        (flow.get("found"), flow["id"] in large)
+        for flow in known.values()
+        if flow["to"].endswith(":9911") and flow.get("found") is not None
+    ]
+    if not labelled:
+        return took["large"], took["small"], 0.0, 0.0
+    precision = recall = 0.0
+    for group, label in labelled:
+        both = labelled.count((group, label))
+        precision += both / sum(found == group for found, _ in labelled)
+        recall += both / sum(of == label for _, of in labelled)
+    return took["large"], took["small"], precision / len(labelled), recall / len(labelled)
+
+
+def paced(network: Network) -> int:
+    """Return how many sockets of host 0 are paced."""
+    process = network.start(0, "ss", "-tin")
+    assert process.stdout
+    lines = [line for line in process.stdout if "pacing_rate" in line]
+    return sum("/" in line.split("pacing_rate ")[1].split(" ")[0] for line in lines)
+
+
+def killed(covey: Path, network: Network, coordinator: Coordinator) -> tuple[int, float, int]:
+    """Kill the agent of a host. Return paced sockets, seconds until they are not, and what is left."""
+    network.start(0, sys.executable, "-c", SEND, network.address(2), 1_000_000_000, 100)
+    time.sleep(3)
+    before = paced(network)
+    coordinator.agents[0].send_signal(signal.SIGKILL)
+    coordinator.agents[0].wait()
+    begin = time.monotonic()
+    network.start(0, covey, "detach", "--host").wait()
+    return before, time.monotonic() - begin, paced(network)
+
+
+def main() -> int:
+    """Run all of it."""
+    covey = Path(sys.argv[1]).resolve()
+    with Network() as network, tempfile.TemporaryDirectory() as folder:
+        sink = network.start(2, sys.executable, "-c", SINK, network.address(2))
+        assert sink.stdout and sink.stdout.readline()
+        tcp_large, tcp_small, *_ = shuffles(network, None)
+        coordinator = Coordinator(covey, network, Path(folder) / "data")
+        large, small, precision, recall = shuffles(network, coordinator)
+        before, seconds, left = killed(covey, network, coordinator)
+    print("| | TCP, s | `coda`, s | |\n|---|--:|--:|--:|")
+    print(f"| large shuffle | {tcp_large:.2f} | {large:.2f} | {large / tcp_large:.2f} × as long |")
+    print(f"| small shuffle | {tcp_small:.2f} | {small:.2f} | {tcp_small / small:.2f} × as fast |")
+    print(f"\nPrecision {precision:.3f}, recall {recall:.3f}.")
+    print(f"Agent killed with {before} sockets paced: {seconds:.2f} s later {left} were.")
+    is_good = small * FAST <= tcp_small and large <= LONG * tcp_large and left == 0
+    return 0 if is_good and min(precision, recall) >= GROUPED else 1
+
+
+if __name__ == "__main__":
+    sys.exit(main())
