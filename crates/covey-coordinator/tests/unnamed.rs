@@ -209,6 +209,19 @@ fn a_flow_that_sends_nothing_for_a_minute_though_it_may_is_over() {
 }
 
 #[test]
+fn a_flow_that_ends_at_once_leaves_nothing() {
+    let mut world = World::new(CODA, 4);
+    let (from, to) = (SocketAddr::new(address(0), 40_000), SocketAddr::new(address(2), 9000));
+    let appearance = Appearance { number: 7, protocol: 6, from, to, age_s: 0.001 };
+    let ended = Ended { key: FlowKey::of_number(7), bytes: 500.0, wire: 500.0 };
+    let (appeared, ended) = (vec![appearance], vec![ended]);
+    world.happened(0, &Progress { appeared, ended, ..Progress::default() });
+    world.pass(0.1);
+    assert_eq!(world.wired.core.population().announced, 0);
+    assert_eq!(world.wired.agents[0].unacknowledged(), 0);
+}
+
+#[test]
 fn a_flow_that_has_to_wait_is_never_over() {
     let mut world = World::new(CODA, 4);
     world.begin(5e5, &[(0, 2)]);

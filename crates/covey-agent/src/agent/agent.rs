@@ -341,12 +341,13 @@ impl Agent {
         let written = self.account(progress);
         let said = out.len();
         if let Some(welcome) = self.welcome {
+            if welcome.groups {
+                // A flow may have appeared and ended since the last report.
+                say_appeared(&progress.appeared, out);
+            }
             say(written.into_iter(), FromAgent::Written, out);
             say(progress.ended.iter().copied(), FromAgent::Ended, out);
             say_uses(uses, out);
-            if welcome.groups {
-                say_appeared(&progress.appeared, out);
-            }
             self.say_kept(welcome, now_s, out);
             for sent in self.reports.take_due(now_s, welcome.report_every_s) {
                 say(sent.into_iter(), FromAgent::Sent, out);
