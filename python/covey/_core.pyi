@@ -278,6 +278,52 @@ class Reproduction:
 
     def _repr_html_(self) -> str: ...
 
+class Newcomer:
+    """A flow that belongs to no group yet, as a host sees it."""
+
+    @property
+    def number(self) -> int:
+        """Its number, which is that of no other flow."""
+
+    @property
+    def start_s(self) -> float:
+        """When it has started."""
+
+    @property
+    def src(self) -> str:
+        """Address of the host that sends; the number of a port of the trace if no address is known."""
+
+    @property
+    def dst(self) -> str:
+        """Address of the host that receives."""
+
+    @property
+    def sport(self) -> int:
+        """The sender's transport port; 0 if it is unknown."""
+
+    @property
+    def dport(self) -> int:
+        """The receiver's transport port; 0 if it is unknown."""
+
+    @property
+    def protocol(self) -> int:
+        """Number of the transport protocol: 6 is TCP, 17 UDP."""
+
+class NewGroup:
+    """A group that begins in a regrouping. Then it is a coflow, which `Policy.regrouped` names."""
+
+class Regrouping:
+    """Which flows are put into which groups. Every flow may be put once."""
+
+    def begin(self, *, arrival_s: float | None = None) -> NewGroup:
+        """Begin a group, which must get flows in this call.
+
+        `View.coflows` has it in the order of `arrival_s`, by default now.
+        """
+
+    def put(self, flow: int | Flow, group: NewGroup | int) -> None:
+        """Put a flow into a group: a newcomer by its number, or a flow of another group."""
+
 class View:
     """The network at one time, as far as the policy's level of knowledge grants it.
 
@@ -291,6 +337,10 @@ class View:
     @property
     def coflows(self) -> list[int]:
         """Coflows present, in order of arrival; ties in the order of the trace."""
+
+    @property
+    def newcomers(self) -> list[Newcomer]:
+        """Flows that are in no group yet, in order of their starts; for unlabelled policies."""
 
     @property
     def ports(self) -> int:
@@ -344,6 +394,9 @@ class View:
 
     def ends(self, flow: Flow) -> tuple[int, int]:
         """Give the links (egress, ingress) at the two ends of a flow."""
+
+    def flow_number(self, flow: Flow) -> int:
+        """Give the number of a flow, which stays the same when it goes to another group."""
 
     def is_active(self, flow: Flow) -> bool:
         """Whether a flow has started and not ended."""

@@ -12,7 +12,7 @@ from covey._core import InputError
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from covey._core import Flow, Plan, View
+    from covey._core import Flow, Plan, Regrouping, View
 
 UNCHANGED: Final = True
 """What `Policy.plan` returns when the plan in force is to stay."""
@@ -30,8 +30,12 @@ class Policy:
     coflow and its number within that; links are numbers (`View.egress`, `View.ingress`).
     """
 
-    knows: ClassVar[Literal["sized", "unsized"]] = "unsized"
-    """Whether it sees sizes. An unsized policy that asks for one gets a `KnowledgeError`."""
+    knows: ClassVar[Literal["sized", "unsized", "unlabelled"]] = "unsized"
+    """Whether it sees sizes, and coflows. A policy that asks for more gets a `KnowledgeError`.
+
+    An unlabelled policy sees neither: it puts flows into groups of its own (`regroup`), which are
+    coflows to it.
+    """
 
     conserves_work: bool = False
     """Whether it promises that no flow waits while all its links have capacity to spare."""
@@ -44,6 +48,18 @@ class Policy:
     """Whether what coflows have sent is to be brought up to date before every call."""
     link_limits: Sequence[float] = ()
     """Numbers of bytes, ascending, at which `link_bytes_reached` is called."""
+
+    def flows_arrived(self, view: View) -> None:
+        """Flows have started that are in no group: they are the last of `View.newcomers`."""
+
+    def regroup(self, view: View, regrouping: Regrouping) -> None:
+        """Put flows into groups, before the plan is made. Unlabelled policies need this method.
+
+        Newcomers wait until they are in a group.
+        """
+
+    def regrouped(self, flows: Sequence[Flow], view: View) -> None:
+        """Flows have been put into groups; they have these names now, in the order of `regroup`."""
 
     def coflow_arrived(self, coflow: int, view: View) -> None:
         """A coflow has arrived and its first flows have started."""
@@ -105,6 +121,14 @@ def check_class(policy: object) -> None:
                 check_name(kind.__name__, name, value)
     if kind.plan is Policy.plan:
         message = f"policy {kind.__name__}: expected a method plan(self, view, plan), found none"
+        raise InputError(message)
+    if (policy.knows == "unlabelled") == (kind.regroup is Policy.regroup):
+        expected = (
+            "a method regroup(self, view, regrouping), because it is unlabelled, found none"
+            if policy.knows == "unlabelled"
+            else f"knows = 'unlabelled' with a method regroup, found '{policy.knows}'"
+        )
+        message = f"policy {kind.__name__}: expected {expected}"
         raise InputError(message)
 
 

@@ -15,6 +15,7 @@ mod pending;
 mod plan;
 mod policy;
 mod registry;
+mod regrouping;
 mod reproduction;
 mod run;
 mod timeline;
@@ -68,11 +69,13 @@ mod _core {
     #[pymodule_export]
     use crate::registry::{policies, split_list};
     #[pymodule_export]
+    use crate::regrouping::{NewGroup, PyRegrouping};
+    #[pymodule_export]
     use crate::reproduction::{Reproduction, reproduce};
     #[pymodule_export]
     use crate::run::{Comparison, Result, Stop, run};
     #[pymodule_export]
     use crate::trace::{Trace, open, parse, parse_rows};
     #[pymodule_export]
-    use crate::view::PyView;
+    use crate::view::{Newcomer, PyView};
 }

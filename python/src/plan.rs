@@ -3,7 +3,7 @@
 
 use covey_core::{
     Backfill, Clairvoyant, Codec, CoflowId, Compress, Group, Knowledge, Layers, LinkId,
-    NonClairvoyant, Plan, Rule, Share, Time, View,
+    NonClairvoyant, Plan, Rule, Share, Time, Unlabelled, View,
 };
 use pyo3::prelude::*;
 
@@ -65,6 +65,16 @@ impl Level for NonClairvoyant {
     }
 }
 
+impl Level for Unlabelled {
+    fn seen<'a>(view: &View<'a, Self>) -> Seen<'a> {
+        Seen::Unlabelled(*view)
+    }
+
+    fn share(rule: Rule) -> Option<Share<Self>> {
+        share_of_all(rule)
+    }
+}
+
 /// Something that is asked for.
 #[derive(Clone, Copy)]
 enum Item {
@@ -91,18 +101,19 @@ pub struct PyPlan {
     items: Vec<Item>,
     layers: Layers,
     backfill: Backfill,
-    is_sized: bool,
+    /// The word for the policy's level of knowledge.
+    knows: &'static str,
 }
 
 impl PyPlan {
-    pub fn new(is_sized: bool) -> PyPlan {
+    pub fn new(knows: &'static str) -> PyPlan {
         let (layers, backfill) = (Layers::default(), Backfill::default());
-        PyPlan { items: Vec::new(), layers, backfill, is_sized }
+        PyPlan { items: Vec::new(), layers, backfill, knows }
     }
 
     /// Empties it.
     pub fn clear(&mut self) {
-        *self = PyPlan { items: std::mem::take(&mut self.items), ..PyPlan::new(self.is_sized) };
+        *self = PyPlan { items: std::mem::take(&mut self.items), ..PyPlan::new(self.knows) };
         self.items.clear();
     }
 
@@ -155,9 +166,10 @@ impl PyPlan {
                 return Err(bad("share", expected, share));
             }
         };
-        if !self.is_sized && NonClairvoyant::share(rule).is_none() {
+        if self.knows != Clairvoyant::NAME && share_of_all::<NonClairvoyant>(rule).is_none() {
             return Err(KnowledgeError::new_err(format!(
-                "an unsized policy has no share '{share}': the allocator would look at sizes for it"
+                "an {} policy has no share '{share}': the allocator would look at sizes for it",
+                self.knows
             )));
         }
         self.items.push(Item::Push(group, rule));
@@ -166,7 +178,7 @@ impl PyPlan {
 }
 
 /// A number that is one.
-fn number(argument: &str, unit: &str, value: f64) -> PyResult<f64> {
+pub fn number(argument: &str, unit: &str, value: f64) -> PyResult<f64> {
     if value.is_nan() {
         return Err(InputError::new_err(format!("{argument}: expected {unit}, found nan")));
     }

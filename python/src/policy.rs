@@ -4,7 +4,8 @@ use std::cell::Cell;
 use std::sync::Arc;
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, Event, FlowId, Group, Plan, Policy, Promises, Share, View, Wants,
+    Answer, AnyPolicy, Clairvoyant, CoflowId, Event, FlowId, Group, Knowledge, NonClairvoyant,
+    Plan, Policy, Promises, Regrouping, Share, Unlabelled, View, Wants,
 };
 use pyo3::call::PyCallArgs;
 use pyo3::intern;
@@ -14,6 +15,7 @@ use pyo3::types::{PyBool, PyString};
 use crate::errors::{InputError, bad};
 use crate::halt::Halt;
 use crate::plan::{Level, PyPlan};
+use crate::regrouping::PyRegrouping;
 use crate::view::{PyView, show};
 
 /// The method of a class for one event.
@@ -26,6 +28,8 @@ struct Handler {
 
 /// The methods of a class, one for each event.
 struct Handlers {
+    flows_arrived: Handler,
+    regrouped: Handler,
     coflow_arrived: Handler,
     flows_started: Handler,
     flow_restarted: Handler,
@@ -47,6 +51,8 @@ impl Handlers {
             Ok(Handler { name: PyString::intern(object.py(), name).unbind(), is_there })
         };
         Ok(Handlers {
+            flows_arrived: handler("flows_arrived")?,
+            regrouped: handler("regrouped")?,
             coflow_arrived: handler("coflow_arrived")?,
             flows_started: handler("flows_started")?,
             flow_restarted: handler("flow_restarted")?,
@@ -67,6 +73,7 @@ struct InPython {
     object: Py<PyAny>,
     view: Py<PyView>,
     plan: Py<PyPlan>,
+    regrouping: Py<PyRegrouping>,
     halt: Arc<Halt>,
     wants: Wants,
     link_limits: Vec<f64>,
@@ -80,10 +87,9 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
     checks.call_method1(intern!(py, "check_class"), (object,))?;
     let base = checks.getattr(intern!(py, "Policy"))?;
     let knows: String = object.getattr(intern!(py, "knows"))?.extract()?;
-    let is_sized = match knows.as_str() {
-        "sized" => true,
-        "unsized" => false,
-        other => return Err(bad("knows", "sized or unsized", other)),
+    let levels = [Clairvoyant::NAME, NonClairvoyant::NAME, Unlabelled::NAME];
+    let Some(knows) = levels.into_iter().find(|level| *level == knows) else {
+        return Err(bad("knows", "sized, unsized or unlabelled", &knows));
     };
     let flag = |name: &str| object.getattr(name)?.extract::<bool>();
     // A promise that is not a bool is an error, whether or not anybody asks for it.
@@ -92,7 +98,8 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
     let made = InPython {
         object: object.clone().unbind(),
         view: Py::new(py, PyView)?,
-        plan: Py::new(py, PyPlan::new(is_sized))?,
+        plan: Py::new(py, PyPlan::new(knows))?,
+        regrouping: Py::new(py, PyRegrouping::default())?,
         halt,
         wants: Wants {
             flow_ends: handlers.flow_ended.is_there,
@@ -101,15 +108,15 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
             // The view of Python has no such numbers.
             progress: false,
             sizes_only: false,
-            regroups: false,
+            regroups: knows == Unlabelled::NAME,
         },
         link_limits: object.getattr("link_limits")?.extract()?,
         handlers,
     };
-    Ok(if is_sized {
-        AnyPolicy::Clairvoyant(Box::new(made))
-    } else {
-        AnyPolicy::NonClairvoyant(Box::new(made))
+    Ok(match knows {
+        Clairvoyant::NAME => AnyPolicy::Clairvoyant(Box::new(made)),
+        NonClairvoyant::NAME => AnyPolicy::NonClairvoyant(Box::new(made)),
+        _ => AnyPolicy::Unlabelled(Box::new(made)),
     })
 }
 
@@ -210,8 +217,7 @@ impl<K: Level> Policy<K> for InPython {
     fn event(&mut self, event: Event, view: &View<'_, K>) {
         let on = &self.handlers;
         match event {
-            // Policies in Python see coflows.
-            Event::FlowsArrived => {}
+            Event::FlowsArrived => self.tell(&on.flows_arrived, view, |seen| (seen,)),
             Event::CoflowArrived(id) => self.tell(&on.coflow_arrived, view, |seen| (id.0, seen)),
             Event::FlowsStarted(id) => self.tell(&on.flows_started, view, |seen| (id.0, seen)),
             Event::FlowRestarted(flow) => {
@@ -244,6 +250,25 @@ impl<K: Level> Policy<K> for InPython {
             }
             Event::Woke => self.tell(&on.woke, view, |seen| (seen,)),
         }
+    }
+
+    fn regroup(&mut self, view: &View<'_, K>, regrouping: &mut Regrouping) {
+        self.compute(|py| {
+            let asked = self.regrouping.bind(py);
+            let arguments = (self.view.clone_ref(py), asked);
+            let object = self.object.bind(py);
+            show(K::seen(view), || {
+                asked.borrow_mut().clear()?;
+                object.call_method1(intern!(py, "regroup"), arguments)
+            })?;
+            asked.borrow().fill(regrouping)
+        });
+    }
+
+    fn regrouped(&mut self, flows: &[FlowId], view: &View<'_, K>) {
+        self.tell(&self.handlers.regrouped, view, |seen| {
+            (flows.iter().map(|&flow| pair(flow)).collect::<Vec<_>>(), seen)
+        });
     }
 
     fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {

@@ -4,20 +4,25 @@
 //! the view is kept in a place of the thread that is empty again afterwards, so that a `View` that
 //! somebody has kept can show nothing.
 
+use std::collections::BTreeSet;
 use std::fmt::Debug;
 
-use covey_core::{Clairvoyant, CoflowId, FlowId, Knowledge, LinkId, NonClairvoyant, PortId, View};
+use covey_core::{
+    Clairvoyant, CoflowId, FlowId, Knowledge, LinkId, NonClairvoyant, Observed, PortId, Time,
+    Unlabelled, View,
+};
 use pyo3::exceptions::{PyIndexError, PyRuntimeError};
 use pyo3::prelude::*;
 use scoped_tls_hkt::scoped_thread_local;
 
 use crate::errors::KnowledgeError;
 
-/// A view of either level.
+/// A view of any level.
 #[derive(Clone, Copy)]
 pub enum Seen<'a> {
     Sized(View<'a, Clairvoyant>),
     Unsized(View<'a, NonClairvoyant>),
+    Unlabelled(View<'a, Unlabelled>),
 }
 
 scoped_thread_local!(static SEEN: for<'a> Seen<'a>);
@@ -53,17 +58,54 @@ macro_rules! all {
         seen(|seen| match seen {
             Seen::Sized($view) => $look,
             Seen::Unsized($view) => $look,
+            Seen::Unlabelled($view) => $look,
         })
     };
+}
+
+/// Looks at what applications say of coflows.
+macro_rules! named {
+    ($what:literal, $view:ident => $look:expr) => {
+        seen(|seen| match seen {
+            Seen::Sized($view) => $look,
+            Seen::Unsized($view) => $look,
+            Seen::Unlabelled(_) => Err(none(
+                Unlabelled::NAME,
+                $what,
+                "its coflows are groups of its own, of which applications say nothing",
+            )),
+        })
+    };
+}
+
+/// The error for what a level of knowledge does not grant.
+fn none(knows: &str, what: &str, why: &str) -> PyErr {
+    let article = if knows == Clairvoyant::NAME { "a" } else { "an" };
+    KnowledgeError::new_err(format!("{article} {knows} policy has no View.{what}: {why}"))
 }
 
 /// Looks at what only the sized level grants.
 fn sized<R>(what: &str, look: impl FnOnce(View<'_, Clairvoyant>) -> PyResult<R>) -> PyResult<R> {
     seen(|seen| match seen {
         Seen::Sized(view) => look(view),
-        Seen::Unsized(_) => Err(KnowledgeError::new_err(format!(
-            "an unsized policy has no View.{what}: sizes are not to be seen"
-        ))),
+        Seen::Unsized(_) => Err(none(NonClairvoyant::NAME, what, UNSEEN)),
+        Seen::Unlabelled(_) => Err(none(Unlabelled::NAME, what, UNSEEN)),
+    })
+}
+
+/// Why there are no sizes.
+const UNSEEN: &str = "sizes are not to be seen";
+
+/// Looks at what only the unlabelled level grants.
+fn unlabelled<R>(
+    what: &str,
+    look: impl FnOnce(View<'_, Unlabelled>) -> PyResult<R>,
+) -> PyResult<R> {
+    const WHY: &str = "it sees the coflows to which flows belong";
+    seen(|seen| match seen {
+        Seen::Unlabelled(view) => look(view),
+        Seen::Sized(_) => Err(none(Clairvoyant::NAME, what, WHY)),
+        Seen::Unsized(_) => Err(none(NonClairvoyant::NAME, what, WHY)),
     })
 }
 
@@ -117,6 +159,86 @@ pub fn present_link(number: Number) -> PyResult<LinkId> {
     })
 }
 
+/// The coflow of a number, which has not ended.
+pub fn living_coflow(number: Number) -> PyResult<CoflowId> {
+    all!(view => {
+        let coflow = coflow_of(&view, number)?;
+        let is_present = view.is_present(coflow);
+        is_present.then_some(coflow).ok_or_else(|| no("coflow that is present", number, "it has ended"))
+    })
+}
+
+/// The flow of a pair of numbers, which has not ended.
+pub fn unfinished_flow(number: (Number, Number)) -> PyResult<FlowId> {
+    all!(view => {
+        let flow = flow_of(&view, number)?;
+        let is_active = view.is_active(flow);
+        is_active.then_some(flow).ok_or_else(|| no("unfinished flow", number, "it has ended"))
+    })
+}
+
+/// The present time.
+pub fn now() -> PyResult<Time> {
+    all!(view => Ok(view.now()))
+}
+
+/// The numbers of the flows that are in no group.
+pub fn newcomer_numbers() -> PyResult<BTreeSet<u64>> {
+    unlabelled("newcomers", |view| Ok(view.newcomers().map(|(number, _)| number).collect()))
+}
+
+/// A flow that belongs to no group yet, as a host sees it.
+#[pyclass(frozen, module = "covey")]
+pub struct Newcomer {
+    number: u64,
+    observed: Observed,
+}
+
+#[pymethods]
+impl Newcomer {
+    /// Its number, which is that of no other flow.
+    #[getter]
+    fn number(&self) -> u64 {
+        self.number
+    }
+
+    /// When it has started.
+    #[getter]
+    fn start_s(&self) -> f64 {
+        self.observed.start_s
+    }
+
+    /// Address of the host that sends; the number of a port of the trace if no address is known.
+    #[getter]
+    fn src(&self) -> String {
+        self.observed.src.to_string()
+    }
+
+    /// Address of the host that receives.
+    #[getter]
+    fn dst(&self) -> String {
+        self.observed.dst.to_string()
+    }
+
+    /// The sender's transport port; 0 if it is unknown.
+    #[getter]
+    fn sport(&self) -> u16 {
+        self.observed.sport
+    }
+
+    /// The receiver's transport port; 0 if it is unknown.
+    #[getter]
+    fn dport(&self) -> u16 {
+        self.observed.dport
+    }
+
+    /// Number of the transport protocol: 6 is TCP, 17 UDP.
+    #[getter]
+    fn protocol(&self) -> u8 {
+        self.observed.protocol
+    }
+}
+
 fn pair(flow: FlowId) -> Flow {
     (flow.coflow.0, flow.index)
 }
@@ -133,6 +255,15 @@ impl PyView {
     #[getter]
     fn coflows(&self) -> PyResult<Vec<u32>> {
         all!(view => Ok(view.coflows().iter().map(|id| id.0).collect()))
+    }
+
+    /// Flows that are in no group yet, in order of their starts; for unlabelled policies.
+    #[getter]
+    fn newcomers(&self) -> PyResult<Vec<Newcomer>> {
+        unlabelled("newcomers", |view| {
+            let newcomers = view.newcomers();
+            Ok(newcomers.map(|(number, &observed)| Newcomer { number, observed }).collect())
+        })
     }
 
     /// Number of ports.
@@ -169,17 +300,17 @@ impl PyView {
 
     /// Weight in a weighted mean of completion times; 1 unless given.
     fn weight(&self, coflow: Number) -> PyResult<f64> {
-        all!(view => Ok(view.weight(coflow_of(&view, coflow)?)))
+        named!("weight", view => Ok(view.weight(coflow_of(&view, coflow)?)))
     }
 
     /// Time allowed from arrival to completion, if any.
     fn deadline_s(&self, coflow: Number) -> PyResult<Option<f64>> {
-        all!(view => Ok(view.deadline_s(coflow_of(&view, coflow)?)))
+        named!("deadline_s", view => Ok(view.deadline_s(coflow_of(&view, coflow)?)))
     }
 
     /// Give the number of its DAG, and its own among the coflows that it depends on.
     fn lineage(&self, coflow: Number) -> PyResult<(u64, u32)> {
-        all!(view => {
+        named!("lineage", view => {
             let lineage = view.lineage(coflow_of(&view, coflow)?);
             Ok((lineage.external, lineage.internal))
         })
@@ -187,7 +318,7 @@ impl PyView {
 
     /// Bytes that coflows of the same DAG which had ended when this one arrived had sent.
     fn inherited(&self, coflow: Number) -> PyResult<f64> {
-        all!(view => Ok(view.inherited(coflow_of(&view, coflow)?)))
+        named!("inherited", view => Ok(view.inherited(coflow_of(&view, coflow)?)))
     }
 
     /// Count the flows started so far.
@@ -229,6 +360,11 @@ impl PyView {
             let (egress, ingress) = view.ends(flow_of(&view, flow)?);
             Ok((egress.0, ingress.0))
         })
+    }
+
+    /// Give the number of a flow, which stays the same when it goes to another group.
+    fn flow_number(&self, flow: (Number, Number)) -> PyResult<u64> {
+        all!(view => Ok(view.flow_number(flow_of(&view, flow)?)))
     }
 
     /// Whether a flow has started and not ended.

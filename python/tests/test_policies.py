@@ -4,7 +4,7 @@ import time
 
 import covey
 import pytest
-from policies import LeastServed, Sebf
+from policies import ByStart, LeastServed, Sebf
 
 TWO = (
     '{"covey_trace":1,"ports":2}\n'
@@ -227,3 +227,217 @@ def test_the_rules_find_policies_that_break_them() -> None:
         with pytest.raises(covey.ConformanceError, match=words) as error:
             covey.check_policy(policy, cases=200)
         assert '{"covey_trace":1' in str(error.value)
+
+
+class Fifo(covey.Policy):
+    """What `ByStart` does, told the coflows."""
+
+    def plan(self, view: covey.View, plan: covey.Plan) -> None:
+        for coflow in view.coflows:
+            plan.coflow(coflow)
+
+
+def test_groups_of_flows_that_start_together_are_coflows_where_arrivals_differ(
+    hour: covey.Trace,
+) -> None:
+    assert len(set(hour.coflows["arrival_s"])) == len(hour)
+    # Without an order inside, one queue, and at once: coda is fifo among what it finds.
+    coda = "coda:inner=false,K=1,delta=0"
+    comparison = covey.compare(hour, [ByStart, Fifo, coda])
+    expected = comparison["Fifo"].per_flow["completion_s"]
+    assert comparison["ByStart"].per_flow["completion_s"] == expected
+    # It takes two coflows that arrive soon after each other for one.
+    assert comparison[coda].per_coflow["cct_s"] == pytest.approx(
+        comparison["Fifo"].per_coflow["cct_s"], rel=0.01
+    )
+    covey.check_policy(ByStart, cases=20)
+
+
+def test_a_flow_can_go_to_another_group() -> None:
+    class Joins(covey.Policy):
+        """Each flow is a group of its own until 1 s; then the second joins the first."""
+
+        knows = "unlabelled"
+
+        def __init__(self) -> None:
+            self.numbers: list[int] = []
+            self.told: list[int] = []
+
+        def flows_arrived(self, view: covey.View) -> None:
+            self.told += [flow.number for flow in view.newcomers]
+
+        def regroup(self, view: covey.View, regrouping: covey.Regrouping) -> None:
+            for flow in view.newcomers:
+                regrouping.put(flow.number, regrouping.begin())
+            if view.now_s == 1.0:
+                first, second = view.coflows
+                (flow,) = view.flows(second)
+                regrouping.put(flow, first)
+
+        def regrouped(self, flows: list[tuple[int, int]], view: covey.View) -> None:
+            self.numbers += [view.flow_number(flow) for flow in flows]
+            if view.now_s == 1.0:
+                assert flows[0][0] == view.coflows[0]
+                first, second = self.told
+                assert self.numbers == [first, second, second]
+                assert first != second
+
+        def plan(self, view: covey.View, plan: covey.Plan) -> None:
+            for group in view.coflows:
+                plan.coflow(group)
+            assert len(view.coflows) <= 1 or view.now_s < 1
+            if view.now_s < 1:
+                plan.wake_at(1.0)
+
+    # The first flow is alone until 1. Then both have half of the link until the second ends, at 3.
+    result = covey.simulate(covey.parse_trace(TWO), Joins, port_rate="1MB/s")
+    assert result.per_coflow["completion_s"] == pytest.approx([4.0, 3.0])
+
+
+def test_an_unlabelled_policy_sees_flows_as_hosts_do(hour: covey.Trace) -> None:
+    seen: list[tuple[object, ...]] = []
+
+    class Sees(ByStart):
+        def regroup(self, view: covey.View, regrouping: covey.Regrouping) -> None:
+            for flow in view.newcomers:
+                ends = (flow.src, flow.dst, flow.sport, flow.dport)
+                seen.append((flow.start_s, *ends, flow.protocol))
+                with pytest.raises(AttributeError):
+                    _ = flow.bytes  # type: ignore[attr-defined]
+            super().regroup(view, regrouping)
+
+    flows = covey.simulate(hour, Sees).per_flow
+    assert sorted(seen) == sorted(
+        (start, str(src), str(dst), 0, 0, 6)
+        for start, src, dst in zip(flows["start_s"], flows["src"], flows["dst"], strict=True)
+    )
+    seen.clear()
+    few = covey.generate("fb-like", coflows=10, ports=10, seed=1)
+    covey.simulate(few, Sees, rung="hadoop")
+    # Hadoop's shuffle handler listens at one port.
+    assert {sport for _, _, _, sport, _, _ in seen} == {13562}
+    assert len({dport for _, _, _, _, dport, _ in seen}) > 10
+
+
+SIZES = ["size", "left", "raw_left", "left_at", "total", "left_of", "bottleneck_s"]
+LABELS = ["weight", "deadline_s", "lineage", "inherited"]
+
+
+@pytest.mark.parametrize("what", SIZES + LABELS)
+def test_an_unlabelled_policy_sees_neither_sizes_nor_labels(tiny: covey.Trace, what: str) -> None:
+    class Peek(ByStart):
+        def plan(self, view: covey.View, plan: covey.Plan) -> None:
+            group = view.coflows[0]
+            of_flow = what in ("size", "left", "raw_left")
+            getattr(view, what)(view.flows(group)[0] if of_flow else group)
+
+    with pytest.raises(covey.KnowledgeError, match=f"an unlabelled policy has no View.{what}: "):
+        covey.simulate(tiny, Peek)
+
+    class Plans(ByStart):
+        def plan(self, view: covey.View, plan: covey.Plan) -> None:
+            plan.coflow(view.coflows[0], "madd")
+
+    with pytest.raises(covey.KnowledgeError, match="an unlabelled policy has no share 'madd'"):
+        covey.simulate(tiny, Plans)
+
+
+def test_other_policies_see_no_newcomers(tiny: covey.Trace) -> None:
+    class Peek(covey.Policy):
+        def plan(self, view: covey.View, plan: covey.Plan) -> None:
+            _ = view.newcomers
+
+    with pytest.raises(covey.KnowledgeError, match=r"unsized policy has no View\.newcomers: it"):
+        covey.simulate(tiny, Peek)
+
+
+KEPT: list[covey.NewGroup] = []
+
+
+def twice(view: covey.View, regrouping: covey.Regrouping) -> None:
+    for flow in view.newcomers:
+        regrouping.put(flow.number, regrouping.begin())
+        regrouping.put(flow.number, regrouping.begin())
+
+
+def never(view: covey.View, regrouping: covey.Regrouping) -> None:
+    regrouping.begin()
+
+
+def stale(view: covey.View, regrouping: covey.Regrouping) -> None:
+    for flow in view.newcomers:
+        KEPT.append(regrouping.begin())
+        regrouping.put(flow.number, KEPT[0])
+
+
+def home(view: covey.View, regrouping: covey.Regrouping) -> None:
+    for flow in view.newcomers:
+        regrouping.put(flow.number, regrouping.begin())
+    for group in view.coflows:
+        regrouping.put(view.flows(group)[0], group)
+
+
+def ended(view: covey.View, regrouping: covey.Regrouping) -> None:
+    for flow in view.newcomers:
+        if view.now_s > 0:
+            regrouping.put(flow.number, 0)
+        else:
+            regrouping.put(flow.number, regrouping.begin())
+
+
+def raises(view: covey.View, regrouping: covey.Regrouping) -> None:
+    message = "as it happens"
+    raise ZeroDivisionError(message)
+
+
+@pytest.mark.parametrize(
+    ("regroups", "words"),
+    [
+        (twice, "flow: expected the number of one of View.newcomers that is not put yet, found 0"),
+        (never, "regroup: expected flows in every group that begins, found none in number 0"),
+        (stale, "group: expected one that begins in this call, found an earlier one"),
+        (home, r"group: expected another one than that of the flow, found \(0, 0\)"),
+        (ended, "no coflow that is present has the number 0: it has ended"),
+        (lambda v, r: r.put(7, r.begin()), "newcomers that is not put yet, found 7"),
+        (lambda v, r: r.put(0, 5), "no coflow has the number 5"),
+        (lambda v, r: r.put((0, 0), r.begin()), r"no flow has the number \(0, 0\)"),
+        (lambda v, r: r.begin(arrival_s=float("nan")), "arrival_s: expected seconds, found nan"),
+        (lambda v, r: None, r"policy Mine, at .*'a' has work left and is never served"),
+        (raises, "as it happens"),
+    ],
+)
+def test_the_error_of_a_bad_regrouping_names_its_cause(regroups, words: str) -> None:
+    KEPT.clear()
+
+    class Mine(ByStart):
+        def regroup(self, view: covey.View, regrouping: covey.Regrouping) -> None:
+            regroups(view, regrouping)
+
+        def regrouped(self, flows: object, view: covey.View) -> None:
+            pass
+
+    errors = (covey.SimulationError, covey.InputError, IndexError, ZeroDivisionError)
+    trace = covey.parse_trace(TWO.replace('"arrival_s":0.5', '"arrival_s":10'))
+    if regroups in (home, stale):
+        trace = covey.parse_trace(TWO)
+    with pytest.raises(errors, match=words):
+        covey.simulate(trace, Mine, port_rate="1MB/s")
+
+
+def test_the_level_of_knowledge_and_the_methods_agree(tiny: covey.Trace) -> None:
+    class Alone(Fifo):
+        knows = "unlabelled"
+
+    class Sees(ByStart):
+        knows = "unsized"
+
+    class Other(ByStart):
+        knows = "all"  # type: ignore[assignment]
+
+    for policy, words in [
+        (Alone, r"expected a method regroup\(self, view, regrouping\), because it is unlabelled"),
+        (Sees, "expected knows = 'unlabelled' with a method regroup, found 'unsized'"),
+        (Other, "expected knows = 'unlabelled' with a method regroup, found 'all'"),
+    ]:
+        with pytest.raises(covey.InputError, match=words):
+            covey.simulate(tiny, policy)
