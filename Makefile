@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification simgrid-check
+.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification simgrid-check attach-check bpf
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -132,6 +132,13 @@ fabric-bench: ## Measure docs/measurements/fabrics.md (TRACE=file; UPDATE=yes wr
 
 identification: ## Measure docs/measurements/identification.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/identification.sh $(TRACE) $(if $(UPDATE),--update)
+
+attach-check: ## Schedule two shuffles of unmodified programs between network namespaces; needs root and BPF
+	cargo build --locked --release --package covey
+	scripts/attach_check.py $(CARGO_TARGET_DIR)/release/covey
+
+bpf: ## Build the BPF objects again; needs clang and llvm
+	scripts/bpf.sh
 
 simgrid-check: ## Compare completion times on topology files with SimGrid's; takes it from Debian's packages
 	cargo build --locked --release --package covey

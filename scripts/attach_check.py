@@ -1,14 +1,15 @@
 #!/usr/bin/env python3
-"""Two shuffles of programs that know nothing of Covey, over TCP alone and under `covey attach` with `coda`.
+"""Two shuffles of programs that know nothing of Covey, over TCP alone and under `covey attach`.
 
     scripts/attach_check.py COVEY
 
-Three hosts and a switch are network namespaces, with links of 200 Mbit/s. From two hosts a shuffle of four flows of
-30 MB begins to the third; 1.5 s later one of two flows of 2 MB does. The senders are plain sockets of Python. Prints
-how long each shuffle took and how well its flows were grouped, then kills the agents of a host while its sockets are
-paced, and prints how long `covey detach` took to take that back. The exit status is 1 if the small shuffle is not at
-least 1.3 times as fast as under TCP, the large one takes over 10 % longer, or precision or recall is below 0.95. Needs
-root, iproute2, util-linux and BPF.
+Three hosts and a switch are network namespaces, with links of 200 Mbit/s. From two hosts a shuffle
+of four flows of 30 MB begins to the third; 1.5 s later one of two flows of 2 MB does. The senders
+are plain sockets of Python. Prints how long each shuffle took under TCP and under `coda`, and how
+well its flows were grouped; then kills the agent of a host while its sockets are paced, and prints
+how long `covey detach` took to take that back. The exit status is 1 if the small shuffle is not at
+least 1.3 times as fast as under TCP, the large one takes over 10 % longer, or precision or recall
+is below 0.95. Needs root, iproute2, util-linux and BPF.
 """
 
 from __future__ import annotations
@@ -99,7 +100,7 @@ class Network(contextlib.AbstractContextManager["Network"]):
         return f"10.77.0.{host + 1}"
 
     def start(self, where: object, *words: object) -> subprocess.Popen[str]:
-        """Start a process on a host, or on the switch (s). It sees the control groups of the machine."""
+        """Start a process on a host, or on the switch (s), within the machine's control groups."""
         enter = ["nsenter", f"--net=/run/netns/{self.name}{where}"]
         process = subprocess.Popen(
             [*enter, *(str(word) for word in words)],
@@ -127,7 +128,8 @@ class Coordinator:
         words = ["--ports", HOSTS, "--port-rate", PORT_RATE, "--policy", "coda:q1=10MB"]
         addresses = ["--clients", f"{SWITCH}:7420", "--agents", f"{SWITCH}:7421"]
         process = network.start("s", covey, "serve", "--data", folder, *words, *addresses)
-        assert process.stdout and "clients" in process.stdout.readline()
+        assert process.stdout
+        assert "clients" in process.stdout.readline()
         self.agents = [self.attach(host) for host in range(HOSTS)]
         time.sleep(1)
 
@@ -152,8 +154,11 @@ class Coordinator:
         return json.loads(process.stdout.read() or '{"items": []}')["items"]
 
 
-def shuffles(network: Network, coordinator: Coordinator | None) -> tuple[float, float, float, float]:
+def shuffles(
+    network: Network, coordinator: Coordinator | None
+) -> tuple[float, float, float, float]:
     """Run both shuffles. Return their seconds, and precision and recall of the coordinator's groups."""
+
     def send(name: str, size: int, flows: int) -> list[tuple[str, subprocess.Popen[str]]]:
         words = [sys.executable, "-c", SEND, network.address(2), size, flows]
         return [(name, network.start(host, *words)) for host in (0, 1)]
@@ -209,14 +214,15 @@ def main() -> int:
     covey = Path(sys.argv[1]).resolve()
     with Network() as network, tempfile.TemporaryDirectory() as folder:
         sink = network.start(2, sys.executable, "-c", SINK, network.address(2))
-        assert sink.stdout and sink.stdout.readline()
+        assert sink.stdout
+        assert sink.stdout.readline()
         tcp_large, tcp_small, *_ = shuffles(network, None)
         coordinator = Coordinator(covey, network, Path(folder) / "data")
         large, small, precision, recall = shuffles(network, coordinator)
         before, seconds, left = killed(covey, network, coordinator)
     print("| | TCP, s | `coda`, s | |\n|---|--:|--:|--:|")
-    print(f"| large shuffle | {tcp_large:.2f} | {large:.2f} | {large / tcp_large:.2f} × as long |")
-    print(f"| small shuffle | {tcp_small:.2f} | {small:.2f} | {tcp_small / small:.2f} × as fast |")
+    print(f"| large shuffle | {tcp_large:.2f} | {large:.2f} | {large / tcp_large:.2f} times as long |")
+    print(f"| small shuffle | {tcp_small:.2f} | {small:.2f} | {tcp_small / small:.2f} times as fast |")
     print(f"\nPrecision {precision:.3f}, recall {recall:.3f}.")
     print(f"Agent killed with {before} sockets paced: {seconds:.2f} s later {left} were.")
     is_good = small * FAST <= tcp_small and large <= LONG * tcp_large and left == 0

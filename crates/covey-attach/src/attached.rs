@@ -14,8 +14,9 @@ use crate::pace::{kick, pace};
 use crate::sockets::Sockets;
 use crate::target::{OpenFile, Target};
 
-/// To look takes at most this part of a processor: with very many connections it is done less often.
-const LOAD: f64 = 0.01;
+/// To look takes at most this part of a processor: with very many connections it is done less often. With what comes of
+/// a look, about a hundredth.
+const LOAD: f64 = 0.007;
 /// To read which files processes have takes at most this part of the time while there are sockets that are not known.
 const READING: f64 = 0.05;
 

@@ -154,7 +154,7 @@ impl Attach {
         let mut looked_s = 0.0;
         loop {
             // Where a look takes long, there are fewer.
-            let pause = every.max(Duration::from_secs_f64(100.0 * looked_s));
+            let pause = every.max(Duration::from_secs_f64(150.0 * looked_s));
             let is_last = runtime.block_on(end.waits(pause));
             let begin = attached.now_s();
             attached.look().map_err(refused)?;
