@@ -12,7 +12,7 @@ use crate::spec::SpecError;
 pub(super) fn use_metric(settings: &mut Settings, metric: &Metric) {
     settings.default_to("eps", metric.radius);
     let radius = settings.text("eps").parse().unwrap_or(metric.radius);
-    settings.default_to("tau", metric.leader_radius * radius / metric.radius);
+    settings.default_to("tau", metric.leader_radius * (radius / metric.radius));
     settings.set_metric(metric.clone());
 }
 
