@@ -1,5 +1,6 @@
 //! `covey status`: the state of a coordinator.
 
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 use clap::Args;
@@ -48,26 +49,35 @@ impl Status {
                 Client::connect(address, &token, tls).await.map_err(|error| other(&error))?;
             let ready = client.get("/readyz").await.map_err(|error| other(&error))?;
             let mut answers = Vec::new();
-            for what in ["coflows", "agents"] {
+            for what in ["coflows", "agents", "flows"] {
+                // Those who look at coflows want to see all flows of one.
+                let limit = if what == "flows" { 1000 } else { limit };
                 let path = format!("/v1/{what}?limit={limit}");
                 let answer = client.get(&path).await.map_err(|error| other(&error))?;
+                if what == "flows" && answer.status == 404 {
+                    // A coordinator of an earlier version.
+                    answers.push(Value::Null);
+                    continue;
+                }
                 if answer.status != 200 {
                     let text = String::from_utf8_lossy(&answer.body).into_owned();
                     return Err(Failure::Other(format!("{address}: {text}")));
                 }
                 answers.push(answer.json());
             }
+            let flows = answers.pop().unwrap_or_default();
             let agents = answers.pop().unwrap_or_default();
-            Ok((ready.status == 200, answers.pop().unwrap_or_default(), agents))
+            Ok((ready.status == 200, answers.pop().unwrap_or_default(), agents, flows))
         };
         let asked = live::runtime(1)?.block_on(async { timeout(PATIENCE, asking).await });
         let late =
             |_| Failure::Other(format!("{address}: no answer within {} s", PATIENCE.as_secs()));
-        let (ready, coflows, agents) = asked.map_err(late)??;
+        let (ready, coflows, agents, flows) = asked.map_err(late)??;
         output::print(|out| {
             if self.json {
                 let all = serde_json::json!({
                     "ready": ready, "coflows": coflows["items"], "agents": agents["items"],
+                    "flows": items(&flows),
                 });
                 return writeln!(out, "{all}");
             }
@@ -116,9 +126,40 @@ impl Status {
                     of("applied"),
                 )?;
             }
-            more(&agents, out)
+            more(&agents, out)?;
+            show_found(&flows, self.limit.into(), out)
         })
     }
+}
+
+/// The coflows that were found among flows that no application has named.
+fn show_found(flows: &Value, limit: usize, out: &mut dyn std::io::Write) -> std::io::Result<()> {
+    let mut found: BTreeMap<u64, Vec<&Value>> = BTreeMap::new();
+    for flow in items(flows) {
+        if let Some(coflow) = flow["found"].as_u64() {
+            found.entry(coflow).or_default().push(flow);
+        }
+    }
+    if found.is_empty() {
+        return Ok(());
+    }
+    writeln!(out, "found")?;
+    for (coflow, flows) in found.iter().take(limit) {
+        let sum = |name: &str| flows.iter().filter_map(|flow| flow[name].as_f64()).sum::<f64>();
+        let hosts = |name: &str| {
+            flows.iter().map(|flow| flow[name].to_string()).collect::<BTreeSet<_>>().len()
+        };
+        writeln!(
+            out,
+            "  {coflow:>8}  {} flows from {} hosts to {}, {} bytes sent, {} bytes/s",
+            flows.len(),
+            hosts("src"),
+            hosts("dst"),
+            sum("bytes_sent"),
+            sum("rate"),
+        )?;
+    }
+    if found.len() > limit { writeln!(out, "       …") } else { more(flows, out) }
 }
 
 /// Explains why a flow does not use its rate.

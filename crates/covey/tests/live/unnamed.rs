@@ -55,6 +55,16 @@ fn a_coordinator_that_is_killed_hears_of_all_flows_again_and_groups_them() {
                 && metric(&mut client, "covey_flows_unnamed").await == 4.0
         })
         .await;
+        let status = folder.command(&[
+            "status",
+            "--coordinator",
+            &coordinator.clients.to_string(),
+            "--credentials",
+            "data",
+        ]);
+        let text = String::from_utf8({ status }.output().unwrap().stdout).unwrap();
+        assert!(text.contains("found\n         0  2 flows from 2 hosts to 1, "), "{text}");
+        assert!(text.contains("         1  2 flows from 1 hosts to 1, 0 bytes sent, 0 "), "{text}");
         let refused = client.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await.unwrap();
         assert_eq!(refused.status, 409);
 
