@@ -170,6 +170,26 @@ fn a_coordinator_that_starts_again_hears_of_all_flows_and_groups_them_again() {
 }
 
 #[test]
+fn flows_that_are_older_than_the_clock_are_in_order() {
+    let mut world = World::new(CODA, 4);
+    let later = world.begin(1e7, &[(3, 2), (3, 2)]);
+    // The other coflow began first, and its agents are heard last.
+    let mut earlier = Vec::new();
+    for (src, number) in [(0, 10), (1, 11)] {
+        let (from, to) = (SocketAddr::new(address(src), 40_000), SocketAddr::new(address(2), 9000));
+        let appearance = Appearance { number, protocol: 6, from, to, age_s: 5.0 };
+        world.flows.insert((src, number), Flow { size: 1e7, sent: 0.0 });
+        let progress = Progress { appeared: vec![appearance], ..Progress::default() };
+        world.happened(src, &progress);
+        earlier.push((src, FlowKey::of_number(number)));
+    }
+    world.pass(0.1);
+    assert_eq!(world.wired.core.population().coflows, 2);
+    assert_eq!([world.share(earlier[0]), world.share(earlier[1])], [Some(RATE / 2.0); 2]);
+    assert_eq!([world.share(later[0]), world.share(later[1])], [Some(0.0); 2]);
+}
+
+#[test]
 fn an_agent_that_joins_again_says_which_flows_are_left() {
     let mut world = World::new(CODA, 4);
     let flows = world.begin(1e7, &[(0, 2), (0, 3)]);

@@ -28,3 +28,11 @@ impl PartialEq for Ordered {
 }
 
 impl Eq for Ordered {}
+
+/// A whole number of the same order as a float.
+pub fn in_order(key: f64) -> u64 {
+    const SIGN: u64 = 1 << 63;
+    // Both zeros become the same number.
+    let bits = (key + 0.0).to_bits();
+    if bits & SIGN == 0 { bits | SIGN } else { !bits }
+}

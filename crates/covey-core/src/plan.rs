@@ -25,6 +25,7 @@ use crate::codec::{Compress, Compression};
 use crate::ids::{CoflowId, FlowId, LinkId};
 use crate::knowledge::{Clairvoyant, Knowledge};
 use crate::link_shares::LinkShares;
+use crate::ordered::in_order;
 use crate::sorted::Sorted;
 use crate::time::Time;
 use crate::wakes::{Sender, Wake, Wakes};
@@ -210,12 +211,12 @@ impl Rank {
     /// [order](crate::View::order).
     pub fn new(layer: u32, key: f64, (arrival, seq): (Time, u64)) -> Rank {
         let keys = [in_order(key), 0];
-        Rank { layer, keys, arrival: in_order(arrival.as_secs()), seq, number: 0 }
+        Rank { layer, keys, arrival: arrival.as_key(), seq, number: 0 }
     }
 
     /// A rank in a layer by two whole numbers instead of a key.
     pub fn of_numbers(layer: u32, keys: [u64; 2], (arrival, seq): (Time, u64)) -> Rank {
-        Rank { layer, keys, arrival: in_order(arrival.as_secs()), seq, number: 0 }
+        Rank { layer, keys, arrival: arrival.as_key(), seq, number: 0 }
     }
 
     /// The same rank, with a `number` that orders entries of one coflow, least first.
@@ -228,14 +229,6 @@ impl Rank {
     pub fn layer(&self) -> u32 {
         self.layer
     }
-}
-
-/// A whole number of the same order as a float.
-fn in_order(key: f64) -> u64 {
-    const SIGN: u64 = 1 << 63;
-    // Both zeros become the same number.
-    let bits = (key + 0.0).to_bits();
-    if bits & SIGN == 0 { bits | SIGN } else { !bits }
 }
 
 /// The part of a plan that decides rates: entries in order of precedence.

@@ -4,6 +4,8 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Sub};
 
+use crate::ordered::in_order;
+
 /// A moment in seconds since the driver's origin. Never NaN; totally ordered.
 ///
 /// The difference of two moments is a duration in seconds, a plain `f64`.
@@ -27,6 +29,11 @@ impl Time {
     /// Seconds since the origin.
     pub fn as_secs(self) -> f64 {
         self.0
+    }
+
+    /// A whole number of the same order, also of moments before the origin.
+    pub fn as_key(self) -> u64 {
+        in_order(self.0)
     }
 
     /// Whether the moment ever comes.

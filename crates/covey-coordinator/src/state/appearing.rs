@@ -55,7 +55,8 @@ impl CoordinatorState {
             }
             // Its number was that of another flow, whose end has not been reported.
             self.end_number(port, number);
-            let start = Time::from_secs((self.now.as_secs() - appearance.age_s).max(0.0));
+            // It may be older than this coordinator's clock.
+            let start = Time::from_secs(self.now.as_secs() - appearance.age_s);
             if self.announced.len() >= self.config.max_flows {
                 self.agents.get_mut(port).letters.released.push(number);
                 self.agents.wake(port);

@@ -151,8 +151,7 @@ impl<K: Knowledge> Priorities<K> {
     /// A coflow was found that began at `arrival`. It stays until it is [closed](Priorities::close) and has no flows.
     pub fn find(&mut self, arrival: Time) -> Coflow {
         let external = u64::from(self.next_coflow);
-        // Times are not below zero, so their bits are in order.
-        let place = (arrival.as_secs().to_bits(), self.next_coflow);
+        let place = (arrival.as_key(), self.next_coflow);
         self.add(Lineage { external, internal: 0 }, arrival, place, 0.0)
     }
 
