@@ -171,7 +171,7 @@ impl Watch {
         for &key in &due {
             if self.open.contains(&key) {
                 self.set(key, Use::Idle);
-            } else {
+            } else if key.number().is_none() {
                 self.mark_unopened(key.coflow);
             }
         }

@@ -1,6 +1,7 @@
 /* Holds the flows of a cgroup whose sockets are in the map `held`: their data does not leave the host. Packets of at
- * most 100 bytes pass, so acknowledgements of what the other side sends flow; and about once a minute one of any
- * length, so that no connection is given up. A socket that is not in the map is left alone.
+ * most 100 bytes pass, so acknowledgements of what the other side sends flow; and every ten seconds one of any length,
+ * so that few connections are given up. A socket that is not in the map is left alone. Nobody is held if the process
+ * that holds has not written into `beat` for two seconds: it may have been stopped.
  *
  * scripts/bpf.sh builds hold.bpf.o from this file. */
 #include <linux/bpf.h>
@@ -12,7 +13,8 @@ static __u64 (*const ktime_get_ns)(void) = (void *)BPF_FUNC_ktime_get_ns;
 static __u64 (*const get_socket_cookie)(void *skb) = (void *)BPF_FUNC_get_socket_cookie;
 
 #define SMALL 100
-#define PASS_EVERY_NS (60ull * 1000 * 1000 * 1000)
+#define PASS_EVERY_NS (10ull * 1000 * 1000 * 1000)
+#define BEAT_NS (2ull * 1000 * 1000 * 1000)
 
 /* By the cookie of a socket: when it was last let through, in nanoseconds since the start of the machine. */
 struct {
@@ -22,6 +24,14 @@ struct {
 	__u64 *value;
 } held SEC(".maps");
 
+/* When the process that holds was last there, in the same nanoseconds. */
+struct {
+	int (*type)[BPF_MAP_TYPE_ARRAY];
+	int (*max_entries)[1];
+	__u32 *key;
+	__u64 *value;
+} beat SEC(".maps");
+
 SEC("cgroup_skb/egress") int hold(struct __sk_buff *skb)
 {
 	__u64 cookie = get_socket_cookie(skb);
@@ -29,7 +39,11 @@ SEC("cgroup_skb/egress") int hold(struct __sk_buff *skb)
 	if (!passed || skb->len <= SMALL)
 		return 1;
 	__u64 now = ktime_get_ns();
-	if (now - *passed < PASS_EVERY_NS)
+	__u32 first = 0;
+	__u64 *beaten = map_lookup_elem(&beat, &first);
+	if (!beaten || (now > *beaten && now - *beaten > BEAT_NS))
+		return 1;
+	if (now < *passed || now - *passed < PASS_EVERY_NS)
 		return 0;
 	*passed = now;
 	return 1;

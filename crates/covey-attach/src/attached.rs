@@ -1,16 +1,17 @@
 //! Attached connections, as an agent's [`Enforcer`].
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::io;
+use std::net::{IpAddr, SocketAddr};
 use std::time::Instant;
 
 use covey_agent::{CoordinatorEvent, Enforcer, Progress, Share};
 use covey_proto::FlowKey;
 
-use crate::connection::UNPACED;
+use crate::connection::{Connection, UNPACED};
 use crate::flows::{Flows, Over};
 use crate::hold::Hold;
-use crate::pace::{kick, pace};
+use crate::pace::{is_socket, kick, pace};
 use crate::sockets::Sockets;
 use crate::target::{OpenFile, Target};
 
@@ -20,6 +21,10 @@ const LOAD: f64 = 0.007;
 /// To read which files processes have takes at most this part of the time while there are sockets that are not known.
 const READING: f64 = 0.05;
 
+/// A flow with a lower rate is held, in bytes per second: a packet at such a rate would keep the next one back for
+/// seconds, also after the rate has risen.
+const LEAST: f64 = 16.0 * 1024.0;
+
 /// What is done to a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Done {
@@ -27,9 +32,32 @@ enum Done {
     Held,
 }
 
+/// Connections that are left alone.
+#[derive(Debug, Clone, Default)]
+pub struct Ignored {
+    /// Those with one of these ports at an end.
+    pub ports: BTreeSet<u16>,
+    /// Those with one of these ends: the coordinator's.
+    pub ends: BTreeSet<SocketAddr>,
+    /// Those from and to these addresses: they do not leave the host.
+    pub own: BTreeSet<IpAddr>,
+}
+
+impl Ignored {
+    fn has(&self, connection: &Connection) -> bool {
+        let ends = [connection.local, connection.remote];
+        let is_inside = connection.local.ip() == connection.remote.ip()
+            || self.own.contains(&connection.remote.ip());
+        let is_ignored =
+            |end: &SocketAddr| self.ports.contains(&end.port()) || self.ends.contains(end);
+        ends.iter().any(is_ignored) || (!self.own.is_empty() && is_inside)
+    }
+}
+
 /// The connections of processes that know nothing of Covey.
 pub struct Attached {
     target: Target,
+    ignored: Ignored,
     sockets: Sockets,
     flows: Flows,
     hold: Option<Hold>,
@@ -51,12 +79,14 @@ impl Attached {
     ///
     /// # Errors
     /// When the kernel does not show connections.
-    pub fn new(target: Target, hold: Option<Hold>) -> io::Result<Attached> {
+    pub fn new(target: Target, ignored: Ignored, hold: Option<Hold>) -> io::Result<Attached> {
         let now = Instant::now();
+        let sockets = Sockets::open()?;
         Ok(Attached {
             target,
-            sockets: Sockets::open()?,
-            flows: Flows::default(),
+            ignored,
+            flows: Flows::new(sockets.sees_ends()),
+            sockets,
             hold,
             files: BTreeMap::new(),
             next_reading: now,
@@ -103,6 +133,8 @@ impl Attached {
             ended.retain(|it| known.contains_key(&it.cookie) || self.files.contains_key(&it.inode));
             open.retain(|it| known.contains_key(&it.cookie) || self.files.contains_key(&it.inode));
         }
+        open.retain(|it| !self.ignored.has(it));
+        ended.retain(|it| !self.ignored.has(it));
         let progress = self.flows.look(&open, &ended, self.now_s());
         progress.ended.iter().for_each(|ended| self.forget(ended.key.coflow));
         self.next_look = Instant::now() + begin.elapsed().div_f64(LOAD);
@@ -119,11 +151,14 @@ impl Attached {
         }
     }
 
-    fn file(&mut self, inode: u32) -> Option<OpenFile> {
-        if !self.files.contains_key(&inode) {
-            self.read_files([inode].into_iter());
+    /// A file that is the socket with this inode and this cookie.
+    fn file(&mut self, inode: u32, cookie: u64) -> Option<OpenFile> {
+        if let Some(file) = self.files.get(&inode).filter(|file| !is_socket(**file, cookie)) {
+            tracing::debug!(?file, inode, "a file is another one by now");
+            self.files.remove(&inode);
         }
-        self.files.get(&inode).copied()
+        self.read_files([inode].into_iter());
+        self.files.get(&inode).copied().filter(|file| is_socket(*file, cookie))
     }
 
     /// A flow has ended.
@@ -134,41 +169,56 @@ impl Attached {
         }
     }
 
-    /// Has a flow sent as its share says; `None`: as if nobody were here. If its file is not known yet, it is tried again
-    /// at the next look.
-    fn serve(&mut self, number: u64, share: Option<Share>) -> io::Result<()> {
+    /// Has a flow sent as its share says; `None`: as if it were not attached. What cannot be done is tried again at the
+    /// next look. A flow is held only if it can be let go: if one of its processes shows the socket.
+    fn serve(&mut self, number: u64, share: Option<Share>) {
         self.waiting.remove(&number);
-        let Some(flow) = self.flows.open().get(&number).copied() else { return Ok(()) };
+        let Some(flow) = self.flows.open().get(&number).copied() else { return };
         let wanted = share.map(|share| match share.rate {
-            rate if rate > 0.0 => Done::Paced(rate),
+            rate if rate >= LEAST => Done::Paced(rate),
             _ => Done::Held,
         });
         let was = self.done.get(&number).copied();
-        let Some(hold) = self.hold.as_mut().filter(|_| was != wanted) else { return Ok(()) };
-        if wanted == Some(Done::Held) {
-            hold.hold(number)?;
-            self.done.insert(number, Done::Held);
-            return Ok(());
+        if self.hold.is_none() || was == wanted {
+            return;
         }
-        let Some(file) = self.file(flow.inode) else {
-            self.waiting.insert(number, share);
-            return Ok(());
-        };
-        let pace_at = match wanted {
-            // What a program has asked for stays its limit.
-            Some(Done::Paced(rate)) => (rate.max(1.0) as u64).min(flow.own_pace),
-            _ => flow.own_pace,
-        };
-        pace(file, pace_at)?;
-        if was == Some(Done::Held) {
+        let was_held = was == Some(Done::Held);
+        if was_held {
+            // Before all else: whatever fails below, the flow goes on.
             self.let_go(number);
-            kick(file)?;
+            self.done.remove(&number);
         }
-        match wanted {
-            Some(done) => self.done.insert(number, done),
-            None => self.done.remove(&number),
+        let Some(file) = self.file(flow.inode, number) else {
+            self.waiting.insert(number, share);
+            return;
         };
-        Ok(())
+        let served = match wanted {
+            Some(Done::Held) => self.hold.as_mut().map_or(Ok(()), |hold| hold.hold(number)),
+            // What a program has asked for stays its limit.
+            Some(Done::Paced(rate)) => pace(file, number, (rate as u64).min(flow.own_pace)),
+            None => pace(file, number, flow.own_pace),
+        };
+        let kicked = if was_held { kick(file, number) } else { Ok(()) };
+        match (served.and(kicked), wanted) {
+            (Err(_), _) => {
+                // The process may have closed its socket, while another one has it still.
+                self.files.remove(&flow.inode);
+                self.waiting.insert(number, share);
+            }
+            (Ok(()), Some(done)) => _ = self.done.insert(number, done),
+            (Ok(()), None) => _ = self.done.remove(&number),
+        }
+    }
+
+    /// Lets flows go that nobody has open any more: what their processes have left is sent.
+    fn let_orphans_go(&mut self) {
+        let held = self.done.iter().filter(|(_, done)| **done == Done::Held);
+        let is_orphan = |number: &u64| self.flows.open().get(number).is_none_or(|it| it.inode == 0);
+        let orphans: Vec<u64> = held.map(|(number, _)| *number).filter(is_orphan).collect();
+        for number in orphans {
+            self.let_go(number);
+            self.done.remove(&number);
+        }
     }
 
     fn let_go(&mut self, number: u64) {
@@ -186,15 +236,14 @@ impl Enforcer for Attached {
         let free: Vec<u64> = others.copied().collect();
         let all = free.into_iter().map(|number| (number, None));
         let all = all.chain(listed.into_iter().map(|(number, share)| (number, Some(share))));
-        let mut failed = None;
-        for (number, share) in all {
-            // A process may have ended meanwhile; the other flows go on.
-            failed = self.serve(number, share).err().or(failed);
-        }
-        failed.map_or(Ok(()), Err)
+        all.collect::<Vec<_>>().into_iter().for_each(|(number, share)| self.serve(number, share));
+        Ok(())
     }
 
     fn progress(&mut self) -> Progress {
+        if let Some(hold) = &mut self.hold {
+            hold.beat();
+        }
         if Instant::now() < self.next_look {
             return Progress::default();
         }
@@ -202,11 +251,10 @@ impl Enforcer for Attached {
             tracing::warn!(%error, "connections were not seen");
             Progress::default()
         });
-        for (number, share) in self.waiting.clone() {
-            if let Err(error) = self.serve(number, share) {
-                tracing::warn!(%error, "a connection is not served as the schedule says");
-            }
-        }
+        self.let_orphans_go();
+        self.waiting.clone().into_iter().for_each(|(number, share)| self.serve(number, share));
+        // Only those who observe want them.
+        self.take_over();
         progress
     }
 
@@ -220,9 +268,10 @@ impl Enforcer for Attached {
 impl Drop for Attached {
     /// Leaves sockets as they were.
     fn drop(&mut self) {
+        self.files.clear();
+        self.next_reading = Instant::now();
         for number in self.done.keys().copied().collect::<Vec<_>>() {
-            // Its process may have ended.
-            let _ = self.serve(number, None);
+            self.serve(number, None);
         }
     }
 }
@@ -235,6 +284,6 @@ impl Drop for Attached {
 pub fn release(target: &Target) -> io::Result<usize> {
     let paced = Sockets::open()?.list()?.into_iter().filter(|it| it.max_pace != UNPACED);
     let files = target.sockets();
-    let files = paced.filter_map(|connection| files.get(&connection.inode));
-    Ok(files.filter(|file| pace(**file, UNPACED).is_ok()).count())
+    let files = paced.filter_map(|it| Some((files.get(&it.inode)?, it.cookie)));
+    Ok(files.filter(|(file, cookie)| pace(**file, *cookie, UNPACED).is_ok()).count())
 }

@@ -42,18 +42,40 @@ pub struct Over {
 /// The connections at the last look.
 #[derive(Debug, Default)]
 pub struct Flows {
+    /// For how many seconds a connection may be missing before it has ended.
+    patience_s: f64,
+    /// Connections that were not among those that are open, and since when.
+    missing: BTreeMap<u64, f64>,
     /// By cookie.
     open: BTreeMap<u64, Flow>,
     over: Vec<Over>,
+    /// Connections that have ended, by their cookies, and when: the kernel may tell of an end after it was seen.
+    ended: BTreeMap<u64, f64>,
+    next_forgetting_s: f64,
 }
 
+/// For so many seconds an end that was seen is remembered. A socket may be half closed for some minutes.
+const REMEMBERED_S: f64 = 600.0;
+
+/// The kernel tells of an end a little later than it stops to list the connection.
+const PATIENCE_S: f64 = 0.2;
+
 impl Flows {
+    /// No connections yet. `sees_ends`: all that end are told of, with what they have sent.
+    pub fn new(sees_ends: bool) -> Flows {
+        Flows { patience_s: if sees_ends { PATIENCE_S } else { 0.0 }, ..Flows::default() }
+    }
+
     /// Looks at the connections that are open at `now_s`, and at those that have ended since the last look. Returns
     /// what has happened.
     pub fn look(&mut self, open: &[Connection], ended: &[Connection], now_s: f64) -> Progress {
         let mut progress = Progress::default();
         for connection in open {
             self.see(connection, now_s, &mut progress);
+            self.missing.remove(&connection.cookie);
+            if connection.is_over {
+                self.end(connection.cookie, now_s, &mut progress);
+            }
         }
         for connection in ended {
             // A connection may be shorter than the time between two looks.
@@ -62,15 +84,28 @@ impl Flows {
         }
         let still: BTreeSet<u64> = open.iter().map(|connection| connection.cookie).collect();
         let gone: Vec<u64> = self.open.keys().filter(|it| !still.contains(it)).copied().collect();
-        gone.into_iter().for_each(|cookie| self.end(cookie, now_s, &mut progress));
+        for cookie in gone {
+            if now_s - *self.missing.entry(cookie).or_insert(now_s) >= self.patience_s {
+                self.end(cookie, now_s, &mut progress);
+            }
+        }
+        if now_s >= self.next_forgetting_s {
+            self.next_forgetting_s = now_s + REMEMBERED_S / 10.0;
+            self.ended.retain(|_, at_s| now_s - *at_s < REMEMBERED_S);
+        }
         progress
     }
 
     fn see(&mut self, connection: &Connection, now_s: f64, progress: &mut Progress) {
         let &Connection { cookie, inode, local: from, remote: to, max_pace, .. } = connection;
         let sent = connection.acknowledged;
+        if self.ended.contains_key(&cookie) {
+            return;
+        }
         let new = Flow { from, to, inode, sent: 0, own_pace: max_pace, start_s: now_s };
         let flow = self.open.entry(cookie).or_insert(new);
+        // A process may close a socket that has something to send still.
+        flow.inode = inode;
         if sent <= flow.sent {
             return;
         }
@@ -87,7 +122,12 @@ impl Flows {
     }
 
     fn end(&mut self, cookie: u64, now_s: f64, progress: &mut Progress) {
-        let Some(flow) = self.open.remove(&cookie).filter(|flow| flow.sent > 0) else { return };
+        let Some(flow) = self.open.remove(&cookie) else { return };
+        self.ended.insert(cookie, now_s);
+        self.missing.remove(&cookie);
+        if flow.sent == 0 {
+            return;
+        }
         let (key, bytes) = (FlowKey::of_number(cookie), flow.sent as f64);
         progress.ended.push(Ended { key, bytes, wire: bytes });
         self.over.push(Over { flow, end_s: now_s });
@@ -118,6 +158,7 @@ mod tests {
             local,
             remote,
             acknowledged,
+            is_over: false,
             busy_us: 400_000,
             max_pace: UNPACED,
         }
@@ -155,6 +196,28 @@ mod tests {
         let short = flows.look(&[], &[connection(3, 50)], 1.0);
         assert_eq!((short.appeared.len(), short.ended.len()), (1, 1));
         assert!(flows.open().is_empty());
+    }
+
+    #[test]
+    fn an_end_that_is_told_later_has_all_bytes() {
+        let mut flows = Flows::new(true);
+        flows.look(&[connection(1, 10)], &[], 0.0);
+        assert_eq!(flows.look(&[], &[], 0.1), Progress::default());
+        let last = flows.look(&[], &[connection(1, 30)], 0.15);
+        assert_eq!(last.ended, [Ended { key: FlowKey::of_number(1), bytes: 30.0, wire: 30.0 }]);
+        // Nobody tells of this one.
+        flows.look(&[connection(2, 10)], &[], 1.0);
+        flows.look(&[], &[], 1.1);
+        assert_eq!(flows.look(&[], &[], 1.4).ended.len(), 1);
+    }
+
+    #[test]
+    fn an_end_that_was_seen_is_not_one_again() {
+        let mut flows = Flows::default();
+        flows.look(&[connection(1, 10)], &[], 0.0);
+        assert_eq!(flows.look(&[], &[], 1.0).ended.len(), 1);
+        assert_eq!(flows.look(&[], &[connection(1, 10)], 1.1), Progress::default());
+        assert_eq!(flows.take_over().len(), 1);
     }
 
     #[test]

@@ -8,7 +8,7 @@ use netlink_packet_core::{
     NLM_F_DUMP, NLM_F_REQUEST, NetlinkHeader, NetlinkMessage, NetlinkPayload,
 };
 use netlink_packet_sock_diag::SockDiagMessage;
-use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP};
+use netlink_packet_sock_diag::constants::{AF_INET, AF_INET6, IPPROTO_TCP, TCP_FIN_WAIT2};
 use netlink_packet_sock_diag::inet::nlas::Nla;
 use netlink_packet_sock_diag::inet::{
     ExtensionFlags, InetRequest, InetResponse, SocketId, StateFlags,
@@ -73,6 +73,7 @@ impl Sockets {
         header.flags = NLM_F_REQUEST | NLM_F_DUMP;
         let states = StateFlags::ESTABLISHED
             | StateFlags::FIN_WAIT1
+            | StateFlags::FIN_WAIT2
             | StateFlags::CLOSE_WAIT
             | StateFlags::LAST_ACK
             | StateFlags::CLOSING;
@@ -164,6 +165,7 @@ fn connection(response: &InetResponse) -> Option<Connection> {
         local: end(id.source_address, id.source_port),
         remote: end(id.destination_address, id.destination_port),
         acknowledged,
+        is_over: response.header.state == TCP_FIN_WAIT2,
         busy_us: number(BUSY).unwrap_or(0),
         max_pace: number(MAX_PACE)?,
     })

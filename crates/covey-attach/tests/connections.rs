@@ -9,7 +9,7 @@ use std::thread;
 use std::time::{Duration, Instant};
 
 use covey_agent::{Enforcer, Share};
-use covey_attach::attached::{Attached, release};
+use covey_attach::attached::{Attached, Ignored, release};
 use covey_attach::connection::UNPACED;
 use covey_attach::hold::Hold;
 use covey_attach::sockets::Sockets;
@@ -114,7 +114,7 @@ fn must_run() -> bool {
 
 #[test]
 fn what_a_connection_sends_is_seen_to_the_byte() {
-    let mut attached = Attached::new(own(), None).expect("INET_DIAG");
+    let mut attached = Attached::new(own(), Ignored::default(), None).expect("INET_DIAG");
     let (mut stream, read) = connection();
     let port = stream.local_addr().expect("its address").port();
     let appeared = attached.look().expect("connections").appeared;
@@ -149,7 +149,7 @@ fn a_flow_is_held_paced_and_left_as_it_was() {
         Err(error) => return eprintln!("skipped: {error}"),
     };
     let sender = Sender::start();
-    let mut attached = Attached::new(own(), Some(hold)).expect("INET_DIAG");
+    let mut attached = Attached::new(own(), Ignored::default(), Some(hold)).expect("INET_DIAG");
     let number = number(&mut attached, sender.port());
     let free = sender.rate();
     attached.apply((1, 1), &share(number, 0.0)).expect("a schedule");
@@ -174,12 +174,13 @@ fn a_flow_is_held_paced_and_left_as_it_was() {
 fn rates_that_a_process_has_left_behind_are_taken_back() {
     let _alone = alone();
     let sender = Sender::start();
-    let mut attached = Attached::new(own(), None).expect("INET_DIAG");
+    let mut attached = Attached::new(own(), Ignored::default(), None).expect("INET_DIAG");
     number(&mut attached, sender.port());
     let target = own();
     let all = Sockets::open().expect("INET_DIAG").list().expect("connections");
     let of = all.iter().find(|it| it.local.port() == sender.port()).expect("the connection");
-    covey_attach::pace::pace(target.sockets()[&of.inode], 1_000_000).expect("its own socket");
+    covey_attach::pace::pace(target.sockets()[&of.inode], of.cookie, 1_000_000)
+        .expect("its own socket");
     assert_eq!(max_pace(sender.port()), 1_000_000);
     assert!(release(&target).expect("connections") >= 1);
     assert_eq!(max_pace(sender.port()), UNPACED);

@@ -8,7 +8,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use covey_agent::{Agent, Progress, Share};
 use covey_coordinator::{Answer, Config, CoordinatorState, Output, Request};
 use covey_core::{Fabric, Time};
-use covey_proto::{Appearance, Ended, FlowKey, Sent};
+use covey_proto::{Appearance, Ended, FlowKey, FromAgent, Hello, Sent, ToAgent};
 
 use common::Wired;
 
@@ -36,21 +36,26 @@ struct World {
     next: u64,
 }
 
-fn core(policy: &str, ports: usize, epoch: u64) -> CoordinatorState {
+fn core(policy: &str, ports: usize, epoch: u64, lost_after_s: f64) -> CoordinatorState {
     let fabric = Fabric::big_switch(ports as u32, RATE).expect("a fabric");
     let built = covey_sched::build(policy).unwrap_or_else(|error| panic!("{error}"));
-    let config = Config { lost_after_s: f64::INFINITY, ..Config::default() };
+    let config = Config { lost_after_s, ..Config::default() };
     CoordinatorState::new(fabric, built.policy, config, epoch, [], Time::ZERO)
 }
 
 impl World {
     fn new(policy: &str, ports: usize) -> World {
+        World::with(policy, ports, f64::INFINITY)
+    }
+
+    /// A host is lost after a silence of so many seconds.
+    fn with(policy: &str, ports: usize, lost_after_s: f64) -> World {
         let agent = |port: usize| {
             let agent = Agent::new(port as u32, Vec::new()).with_watch();
             agent.with_addresses(vec![address(port)])
         };
         let agents = (0..ports).map(agent).collect();
-        let mut wired = Wired::new(core(policy, ports, 1), agents);
+        let mut wired = Wired::new(core(policy, ports, 1, lost_after_s), agents);
         // The policy has a tick at 0.
         wired.now_s = 0.001;
         (0..ports).for_each(|port| wired.join(port));
@@ -159,7 +164,7 @@ fn a_coordinator_that_starts_again_hears_of_all_flows_and_groups_them_again() {
     world.wired.agents.iter_mut().for_each(Agent::disconnected);
     assert_eq!(world.share(flows[0]), None);
     world.flows.insert((1, flows[1].1.coflow), Flow { size: 2e5, sent: 1.99e5 });
-    world.wired.core = core(CODA, 4, 2);
+    world.wired.core = core(CODA, 4, 2, f64::INFINITY);
     (0..4).for_each(|port| world.wired.join(port));
     world.pass(0.1);
     assert_eq!(world.share(flows[0]), Some(RATE), "the other one has ended");
@@ -239,6 +244,59 @@ fn a_flow_that_ends_at_once_leaves_nothing() {
     world.pass(0.1);
     assert_eq!(world.wired.core.population().announced, 0);
     assert_eq!(world.wired.agents[0].unacknowledged(), 0);
+}
+
+#[test]
+fn a_flow_that_was_released_is_scheduled_when_it_sends_again() {
+    let mut world = World::new(CODA, 4);
+    let flow = world.begin(1e13, &[(0, 2)])[0];
+    world.pass(0.1);
+    let open = std::mem::take(&mut world.flows);
+    world.pass(63.0);
+    assert_eq!(world.share(flow), None);
+    world.flows = open;
+    world.pass(6.0);
+    assert_eq!(world.share(flow), Some(RATE));
+    assert_eq!(world.wired.core.population().announced, 1);
+}
+
+#[test]
+fn flows_to_a_host_whose_agent_is_lost_are_let_go_until_it_is_back() {
+    let mut world = World::with(CODA, 4, 5.0);
+    let flow = world.begin(1e9, &[(0, 2)])[0];
+    world.pass(0.1);
+    assert_eq!(world.share(flow), Some(RATE));
+    // Agent 2 says nothing any more, though its host receives.
+    for _ in 0..80 {
+        world.wired.now_s += 0.1;
+        for port in [0, 1, 3] {
+            world.wired.say(port, vec![FromAgent::Alive]);
+        }
+        world.send(0.0);
+    }
+    assert_eq!(world.share(flow), None);
+    world.wired.join(2);
+    world.pass(0.1);
+    assert_eq!(world.share(flow), Some(RATE));
+}
+
+#[test]
+fn an_agent_of_an_earlier_version_leaves_flows_alone() {
+    let mut world = World::new(CODA, 4);
+    world.begin(1e9, &[(0, 2), (1, 0)]);
+    world.pass(0.1);
+    let hello = Hello { version: 4, port: 0, holds: (0, 0), token: Vec::new() };
+    world.wired.core.closed(1);
+    world.wired.core.heard(1, FromAgent::Hello(hello), world.wired.now());
+    let mut messages = Vec::new();
+    world.wired.core.decide(world.wired.now()).expect("a plan");
+    world.wired.core.take_messages(1, &mut messages);
+    assert!(
+        messages.iter().all(|it| !matches!(it, ToAgent::Taken(_) | ToAgent::Released(_))),
+        "{messages:?}"
+    );
+    // The flow of the other host goes to a host whose agent does not speak of such flows.
+    assert_eq!(world.wired.core.population().announced, 1);
 }
 
 #[test]
@@ -340,8 +398,12 @@ fn whatever_comes_and_goes_no_port_is_given_too_much_and_nothing_is_left() {
         for step in 0..600 {
             if step < 400 && dice.below(6) == 0 {
                 let count = 1 + dice.below(6);
-                let ends: Vec<(usize, usize)> =
-                    (0..count).map(|_| (dice.below(5) as usize, dice.below(5) as usize)).collect();
+                let ends: Vec<(usize, usize)> = (0..count)
+                    .map(|_| {
+                        let src = dice.below(5) as usize;
+                        (src, (src + 1 + dice.below(4) as usize) % 5)
+                    })
+                    .collect();
                 let size = 1e4 * (1 + dice.below(300)) as f64;
                 world.begin(size, &ends);
             }

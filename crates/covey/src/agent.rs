@@ -53,7 +53,7 @@ pub struct Agent {
     #[arg(long, value_name = "SHARE", default_value = "idle")]
     cpu: String,
     /// An address of this host, which tells policies that find coflows by themselves where flows go; may be repeated
-    /// [default: all addresses of the host but those of loopback]
+    /// [default: all addresses of the host but those of loopback, links and bridges for containers]
     #[arg(long, value_name = "IP")]
     address: Vec<String>,
     #[command(flatten)]
@@ -152,7 +152,7 @@ pub fn addresses(named: &[String]) -> Result<Vec<IpAddr>, Failure> {
     if named.is_empty() {
         let found = if_addrs::get_if_addrs();
         let found = found.map_err(|error| Failure::Other(format!("network devices: {error}")))?;
-        let reached = found.iter().filter(|device| !device.is_loopback());
+        let reached = found.iter().filter(|device| is_reached(device));
         return Ok(reached.map(if_addrs::Interface::ip).collect());
     }
     let expected = "an address of IPv4 or IPv6";
@@ -160,4 +160,12 @@ pub fn addresses(named: &[String]) -> Result<Vec<IpAddr>, Failure> {
         text.parse().map_err(|_| Failure::argument("--address", expected, format!("'{text}'")))
     };
     named.iter().map(read).collect()
+}
+
+/// Whether other hosts reach this one by the address of a device. Bridges for containers have the same addresses on all
+/// hosts.
+fn is_reached(device: &if_addrs::Interface) -> bool {
+    let is_bridge =
+        ["docker", "br-", "virbr", "cni", "veth"].iter().any(|name| device.name.starts_with(name));
+    !(device.is_loopback() || device.is_link_local() || is_bridge)
 }

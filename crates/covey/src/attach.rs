@@ -3,12 +3,13 @@
 use std::fs::File;
 use std::io::Write;
 use std::path::{Path, PathBuf};
+use std::pin::Pin;
 use std::process::{Child, Command};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
 use covey_agent::{Joining, Processors};
-use covey_attach::attached::{Attached, release};
+use covey_attach::attached::{Attached, Ignored, release};
 use covey_attach::flows::{Flow, Over};
 use covey_attach::hold::Hold;
 use covey_attach::target::Target;
@@ -92,6 +93,9 @@ pub struct Attach {
     /// An address of this host; may be repeated [default: all addresses but those of loopback]
     #[arg(long, value_name = "IP")]
     address: Vec<String>,
+    /// Leave connections with this port at an end alone; may be repeated. Those of the coordinator's agents always are
+    #[arg(long, value_name = "N", default_value = "22")]
+    except_port: Vec<u16>,
     #[command(flatten)]
     logs: Logs,
     /// A command to start and to attach to; the end of the command is the end of this
@@ -106,7 +110,8 @@ impl Attach {
         let ends_after = self.duration.as_deref();
         let ends_after = ends_after.map(|text| quantity::time("--for", text)).transpose()?;
         let (target, child) = self.target()?;
-        let mut end = End { child, after: ends_after.map(Duration::from_secs_f64) };
+        let after = ends_after.map(Duration::from_secs_f64);
+        let mut end = End { child, after, asked: Box::pin(live::asked_to_end()) };
         if self.observe {
             self.observe(target, &mut end)
         } else {
@@ -131,7 +136,7 @@ impl Attach {
     /// Writes flow records.
     fn observe(&self, target: Target, end: &mut End) -> Result<(), Failure> {
         let every = Duration::from_secs_f64(quantity::time("--every", &self.every)?);
-        let mut attached = Attached::new(target, None).map_err(refused)?;
+        let mut attached = Attached::new(target, Ignored::default(), None).map_err(refused)?;
         if !attached.sees_ends() {
             tracing::warn!(
                 "without CAP_NET_ADMIN, connections that are shorter than --every are missed, and the last bytes of \
@@ -198,7 +203,12 @@ impl Attach {
         let hold = Hold::new().map_err(|error| Failure::Other(error.to_string()))?;
         // What an earlier one left behind that was killed.
         release(&target).map_err(refused)?;
-        let mut attached = Attached::new(target, Some(hold)).map_err(refused)?;
+        let ignored = Ignored {
+            ports: self.except_port.iter().copied().collect(),
+            ends: [joining.coordinator].into(),
+            own: joining.addresses.iter().copied().collect(),
+        };
+        let mut attached = Attached::new(target, ignored, Some(hold)).map_err(refused)?;
         let never = Notify::new();
         live::runtime_here()?.block_on(async {
             tokio::select! {
@@ -223,6 +233,8 @@ fn none_named(expected: &str) -> Failure {
 struct End {
     child: Option<Child>,
     after: Option<Duration>,
+    /// A signal.
+    asked: Pin<Box<dyn Future<Output = ()>>>,
 }
 
 impl End {
@@ -235,7 +247,7 @@ impl End {
         let part = time.min(left);
         self.after = self.after.map(|after| after - part);
         tokio::select! {
-            () = live::asked_to_end() => true,
+            () = &mut self.asked => true,
             () = tokio::time::sleep(part) => self.child_has_ended(),
         }
     }

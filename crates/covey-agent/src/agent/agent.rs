@@ -184,6 +184,7 @@ impl Agent {
         self.names.disconnected();
         self.reports.disconnected();
         self.unnamed.disconnected();
+        self.schedule.forget_numbers();
     }
 
     /// Handles a message of the coordinator. `out` receives the messages to send. Returns whether the flows to serve
@@ -240,7 +241,7 @@ impl Agent {
             }
             ToAgent::Released(numbers) => {
                 for number in numbers {
-                    self.unnamed.released(number);
+                    self.unnamed.released(number, self.now_s);
                     self.schedule.remove(FlowKey::of_number(number));
                     self.names.forget(FlowKey::of_number(number));
                 }
@@ -343,10 +344,15 @@ impl Agent {
         if let Some(welcome) = self.welcome {
             if welcome.groups {
                 // A flow may have appeared and ended since the last report.
-                say_appeared(&progress.appeared, out);
+                let again = progress.sent.iter();
+                let again = again.filter_map(|sent| self.unnamed.again(sent.key, now_s));
+                let appeared: Vec<Appearance> =
+                    progress.appeared.iter().copied().chain(again).collect();
+                say_appeared(&appeared, out);
             }
             say(written.into_iter(), FromAgent::Written, out);
-            say(progress.ended.iter().copied(), FromAgent::Ended, out);
+            let told = |ended: &&Ended| welcome.groups || ended.key.number().is_none();
+            say(progress.ended.iter().filter(told).copied(), FromAgent::Ended, out);
             say_uses(uses, out);
             self.say_kept(welcome, now_s, out);
             for sent in self.reports.take_due(now_s, welcome.report_every_s) {
@@ -369,8 +375,8 @@ impl Agent {
         let is_left = |key: &FlowKey| key.number().is_none();
         let rest = (self.has_unnamed() && !self.tells_of_unnamed()).then(|| {
             let mut rest = progress.clone();
-            rest.ended.retain(|ended| is_left(&ended.key));
             rest.sent.retain(|sent| is_left(&sent.key));
+            rest.appeared.clear();
             rest
         });
         progress.ended.iter().for_each(|ended| _ = self.unnamed.ended(ended.key));
@@ -409,7 +415,10 @@ impl Agent {
             let new = self.reports.ended(ended.key, ended.bytes, ended.wire);
             self.count_compression(ended.key, new);
             self.schedule.remove(ended.key);
-            self.unacknowledged.insert(ended.key, ended);
+            // A coordinator that joins again asks which of the flows are left that no application has named.
+            if ended.key.number().is_none() || self.tells_of_unnamed() {
+                self.unacknowledged.insert(ended.key, ended);
+            }
         }
         written
     }

@@ -105,6 +105,12 @@ impl HeldSchedule {
     }
 
     /// A flow has ended or is no longer scheduled.
+    /// Removes the flows that no application has named.
+    pub fn forget_numbers(&mut self) {
+        self.flows.retain(|key, _| key.number().is_none());
+        self.written.retain(|key, _| key.number().is_none());
+    }
+
     pub fn remove(&mut self, key: FlowKey) {
         self.flows.remove(&key);
         self.written.remove(&key);

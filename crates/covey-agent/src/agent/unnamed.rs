@@ -21,7 +21,12 @@ struct Flow {
     since_s: f64,
     /// Whether the coordinator schedules it.
     is_taken: bool,
+    /// When the coordinator has let it go, if it has.
+    released_s: Option<f64>,
 }
+
+/// So long after it was released a flow that sends again appears again, in seconds.
+const AGAIN_S: f64 = 5.0;
 
 /// The flows by the numbers that the enforcer has given to them.
 #[derive(Debug, Default)]
@@ -37,7 +42,8 @@ impl Unnamed {
     /// A flow is there, at `now_s`.
     pub fn appeared(&mut self, flow: &Appearance, now_s: f64) {
         let Appearance { number, protocol, from, to, age_s } = *flow;
-        let flow = Flow { protocol, from, to, since_s: now_s - age_s, is_taken: false };
+        let flow =
+            Flow { protocol, from, to, since_s: now_s - age_s, is_taken: false, released_s: None };
         self.flows.insert(number, flow);
     }
 
@@ -63,15 +69,24 @@ impl Unnamed {
     /// The coordinator schedules a flow from now on.
     pub fn taken(&mut self, number: u64) {
         if let Some(flow) = self.flows.get_mut(&number) {
-            flow.is_taken = true;
+            (flow.is_taken, flow.released_s) = (true, None);
         }
     }
 
-    /// The coordinator schedules a flow no more; the flow goes on. It may appear again.
-    pub fn released(&mut self, number: u64) {
+    /// The coordinator schedules a flow no more, from `now_s` on; the flow goes on.
+    pub fn released(&mut self, number: u64, now_s: f64) {
         if let Some(flow) = self.flows.get_mut(&number) {
-            flow.is_taken = false;
+            (flow.is_taken, flow.released_s) = (false, Some(now_s));
         }
+    }
+
+    /// A flow has sent something. Returns it if it was released some time ago: it appears again.
+    pub fn again(&mut self, key: FlowKey, now_s: f64) -> Option<Appearance> {
+        let number = key.number()?;
+        let flow = self.flows.get_mut(&number)?;
+        flow.released_s.take_if(|at_s| now_s - *at_s >= AGAIN_S)?;
+        let Flow { protocol, from, to, since_s, .. } = *flow;
+        Some(Appearance { number, protocol, from, to, age_s: (now_s - since_s).max(0.0) })
     }
 
     /// A flow has ended. Returns whether it was one of these.

@@ -115,6 +115,19 @@ impl Announced {
         waiting.into_iter().filter_map(flow).collect()
     }
 
+    /// Forgets the flows of a port to unknown hosts.
+    pub fn forget_elsewhere(&mut self, port: u32) {
+        let all = (port, 0)..=(port, u64::MAX);
+        let numbers: Vec<u64> = self.elsewhere.range(all).map(|((_, number), _)| *number).collect();
+        numbers.into_iter().for_each(|number| _ = self.remove_elsewhere(port, number));
+    }
+
+    /// The flows to a port.
+    pub fn to(&self, port: u32) -> Vec<FlowId> {
+        let to = self.flows.iter().filter(|(_, flow)| flow.dst == port);
+        to.map(|(id, _)| FlowId(*id)).collect()
+    }
+
     /// Forgets the addresses of a host.
     pub fn disclaim(&mut self, port: u32) {
         self.hosts.retain(|_, of| *of != port);

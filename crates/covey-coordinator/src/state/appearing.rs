@@ -7,7 +7,7 @@
 use std::net::IpAddr;
 
 use covey_core::state::{FlowSpec, Newcomer};
-use covey_core::{CoflowId, PortId, Time};
+use covey_core::{CoflowId, Observed, PortId, Time};
 use covey_proto::{Appearance, Appeared, Ended, FlowId, FlowKey};
 
 use super::coordinator::CoordinatorState;
@@ -16,6 +16,9 @@ use crate::driver::Regrouped;
 
 /// The size of a flow of which nobody knows how long it is: more than any sends, and bytes of it are still exact.
 const ENDLESS: f64 = (1_u64 << 50) as f64;
+
+/// A flow that is older counts as so old, in seconds.
+const MAX_AGE_S: f64 = 86_400.0;
 
 impl CoordinatorState {
     /// The addresses of an agent's host. Flows to them that have been waiting for a host appear now.
@@ -29,6 +32,8 @@ impl CoordinatorState {
                 appeared.append(&mut self.announced.claim(address, port));
             }
         }
+        // These do not leave the host.
+        appeared.retain(|(from, ..)| *from != port);
         let start = |(from, appearance, start): &(u32, Appearance, Time)| {
             self.announced.insert(*from, port, appearance, *start, self.now)
         };
@@ -42,6 +47,8 @@ impl CoordinatorState {
             return;
         }
         if let Some((first, last)) = appeared.all_in {
+            // An agent that joins again has let all of these go, and holds no share of them.
+            self.agents.resync(port);
             let mut gone = self.announced.numbers(port, first..=last);
             appeared.flows.iter().for_each(|flow| _ = gone.remove(&flow.number));
             gone.into_iter().for_each(|number| self.end_number(port, number));
@@ -56,11 +63,13 @@ impl CoordinatorState {
             // Its number was that of another flow, whose end has not been reported.
             self.end_number(port, number);
             // It may be older than this coordinator's clock.
-            let start = Time::from_secs(self.now.as_secs() - appearance.age_s);
+            let start = Time::from_secs(self.now.as_secs() - appearance.age_s.min(MAX_AGE_S));
             if self.announced.len() >= self.config.max_flows {
                 self.agents.get_mut(port).letters.released.push(number);
                 self.agents.wake(port);
-            } else if let Some(dst) = self.announced.host(appearance.to.ip()) {
+            } else if let Some(dst) =
+                self.announced.host(appearance.to.ip()).filter(|to| *to != port)
+            {
                 new.push(self.announced.insert(port, dst, appearance, start, self.now));
             } else {
                 self.announced.note_elsewhere(port, *appearance, start);
@@ -121,6 +130,40 @@ impl CoordinatorState {
         self.end(id, bytes, wire);
     }
 
+    /// The agent of a port is lost, or does not speak of such flows. Its own are over; it says which are left when it is
+    /// back. Those to its host are let go: it may well receive.
+    pub(super) fn leave_alone(&mut self, port: u32) {
+        self.announced.forget_elsewhere(port);
+        let own = self.announced.numbers(port, 0..=u64::MAX);
+        own.into_iter().for_each(|number| self.end_number(port, number));
+        for id in self.announced.to(port) {
+            let Some(&flow) = self.announced.get(id) else { continue };
+            self.release(id);
+            let Observed { start_s, protocol, .. } = flow.observed;
+            let (number, from, to) = (flow.number, flow.from, flow.to);
+            // It is scheduled again when the agent is back.
+            let appearance = Appearance { number, protocol, from, to, age_s: 0.0 };
+            self.announced.note_elsewhere(flow.src, appearance, Time::from_secs(start_s));
+        }
+        self.announced.disclaim(port);
+        self.tell_ends();
+    }
+
+    /// A flow is scheduled no more. Its agent lets it go.
+    fn release(&mut self, id: FlowId) {
+        let Some(&flow) = self.announced.get(id) else { return };
+        if let Some(key) = self.coflows.ids.key(FlowKey::of_id(id)) {
+            self.withdraw(key);
+        }
+        self.end(id, flow.sent, flow.wire);
+        let agent = self.agents.get_mut(flow.src);
+        // An agent that is not there lets all go.
+        if agent.connection.session.is_some() {
+            agent.letters.released.push(flow.number);
+            self.agents.wake(flow.src);
+        }
+    }
+
     /// A flow is over, with so many bytes.
     fn end(&mut self, id: FlowId, bytes: f64, wire: f64) {
         let Some(flow) = self.announced.remove(id) else { return };
@@ -148,17 +191,10 @@ impl CoordinatorState {
             if waits {
                 flow.active = now;
             } else if now - flow.active >= silent_after_s {
-                silent.push((id, *flow));
+                silent.push(id);
             }
         }
-        for (id, flow) in silent {
-            if let Some(key) = self.coflows.ids.key(FlowKey::of_id(id)) {
-                self.withdraw(key);
-            }
-            self.end(id, flow.sent, flow.wire);
-            self.agents.get_mut(flow.src).letters.released.push(flow.number);
-            self.agents.wake(flow.src);
-        }
+        silent.into_iter().for_each(|id| self.release(id));
         self.tell_ends();
     }
 

@@ -46,11 +46,11 @@ impl CoordinatorState {
             messages.push(ToAgent::Over(over));
         }
         let released = std::mem::take(&mut agent.letters.released);
-        if !released.is_empty() {
+        if !released.is_empty() && spoken >= APPEARANCES {
             messages.push(ToAgent::Released(released));
         }
         let taken = std::mem::take(&mut agent.letters.taken);
-        if !taken.is_empty() {
+        if !taken.is_empty() && spoken >= APPEARANCES {
             messages.push(ToAgent::Taken(taken));
         }
         if std::mem::take(&mut agent.connection.alive) && messages.is_empty() {

@@ -1,7 +1,9 @@
 //! What agents report.
 
 use covey_core::Time;
-use covey_proto::{Ended, FlowKey, FromAgent, Hello, Refusal, Sent, USES, Use, common_version};
+use covey_proto::{
+    APPEARANCES, Ended, FlowKey, FromAgent, Hello, Refusal, Sent, USES, Use, common_version,
+};
 
 use super::coordinator::CoordinatorState;
 use super::effects::{Event, SessionId};
@@ -44,6 +46,8 @@ impl CoordinatorState {
             FromAgent::Keeps(coflows) => {
                 coflows.into_iter().for_each(|serial| self.keep(serial, None));
             }
+            FromAgent::Addresses(_) | FromAgent::Appeared(_)
+                if self.agents.get(port).connection.spoken < APPEARANCES => {}
             FromAgent::Addresses(addresses) => self.addresses(port, &addresses),
             FromAgent::Appeared(appeared) => self.appeared(port, &appeared),
             FromAgent::Hello(_) | FromAgent::Alive => {}
@@ -79,6 +83,9 @@ impl CoordinatorState {
             self.effects.close(before, Refusal::Replaced);
         }
         self.agents.holds(port, hello.holds);
+        if spoken < APPEARANCES {
+            self.leave_alone(port);
+        }
         let agent = self.agents.get_mut(port);
         // When it is welcomed an agent reports everything of how its flows are used, if its version can.
         let reports_nothing = spoken < USES && agent.usage.clear();
@@ -194,7 +201,8 @@ impl CoordinatorState {
             // nothing.
             let uses = &self.agents.get(port).usage.flows;
             let is_open = |sent: &Sent| uses.get(&sent.key) != Some(&Use::Closed);
-            if name.id().is_none() && of_coflow.iter().any(is_open) {
+            let is_named = name.id().is_none() && name.number().is_none();
+            if is_named && of_coflow.iter().any(is_open) {
                 self.keep(name.coflow, None);
             }
             self.count_unknown(name, of_coflow.len());
@@ -278,6 +286,7 @@ impl CoordinatorState {
             if let Some(session) = self.agents.lose(port) {
                 self.effects.close(session, Refusal::Order);
             }
+            self.leave_alone(port);
             self.dirty.note_host(port);
             self.effects.event(Event::Lost { port });
         }

@@ -3,7 +3,7 @@
 use covey_agent::Agent;
 use covey_coordinator::{CoordinatorState, Output};
 use covey_core::Time;
-use covey_proto::{FromAgent, ToAgent};
+use covey_proto::{FromAgent, Refusal, ToAgent};
 
 /// The session of the agent of a port is one more than the port.
 pub struct Wired {
@@ -51,6 +51,10 @@ impl Wired {
                 match output {
                     Output::Journal(lsn, _) => self.core.durable(lsn, self.now()),
                     Output::Ready(session) => self.deliver(session),
+                    // Its host was taken for lost.
+                    Output::Close(session, Refusal::Order) => {
+                        self.agents[session as usize - 1].disconnected();
+                    }
                     Output::Close(session, refusal) => panic!("{session}: {refusal:?}"),
                     Output::Answer(..) | Output::Event(_) => {}
                 }
