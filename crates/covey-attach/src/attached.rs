@@ -15,10 +15,10 @@ use crate::pace::{is_socket, kick, pace};
 use crate::sockets::Sockets;
 use crate::target::{OpenFile, Target};
 
-/// To look takes at most this part of a processor: with very many connections it is done less often. With what comes of
-/// a look, about a hundredth.
+/// A look takes at most this part of a processor: where there are very many connections, looks are rarer. Together with
+/// what follows from a look it is about a hundredth.
 const LOAD: f64 = 0.007;
-/// To read which files processes have takes at most this part of the time while there are sockets that are not known.
+/// Reading which files processes have takes at most this part of the time while there are sockets that are not known.
 const READING: f64 = 0.05;
 
 /// A flow with a lower rate is held, in bytes per second: a packet at such a rate would keep the next one back for
@@ -63,6 +63,8 @@ pub struct Attached {
     hold: Option<Hold>,
     /// The processes' sockets, by inode.
     files: BTreeMap<u32, OpenFile>,
+    /// Sockets that were none of the processes' when files were last read.
+    strangers: BTreeSet<u32>,
     /// When they may be read again because of a socket that is not known.
     next_reading: Instant,
     /// What is done to flows, by their numbers.
@@ -89,6 +91,7 @@ impl Attached {
             sockets,
             hold,
             files: BTreeMap::new(),
+            strangers: BTreeSet::new(),
             next_reading: now,
             done: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -127,7 +130,8 @@ impl Attached {
         let mut ended = self.sockets.take_ended()?;
         let mut open = self.sockets.list()?;
         if self.target != Target::Host {
-            self.read_files(open.iter().chain(&ended).map(|it| it.inode));
+            let inodes: Vec<u32> = open.iter().chain(&ended).map(|it| it.inode).collect();
+            self.read_files(&inodes);
             let known = self.flows.open();
             // A socket that is destroyed is no file any more.
             ended.retain(|it| known.contains_key(&it.cookie) || self.files.contains_key(&it.inode));
@@ -142,11 +146,15 @@ impl Attached {
     }
 
     /// Reads which sockets the processes have, if one of these is not known.
-    fn read_files(&mut self, mut inodes: impl Iterator<Item = u32>) {
+    fn read_files(&mut self, inodes: &[u32]) {
         let begin = Instant::now();
-        let is_unknown = |inode| inode != 0 && !self.files.contains_key(&inode);
-        if begin >= self.next_reading && inodes.any(is_unknown) {
+        let is_unknown = |inode: &u32| {
+            *inode != 0 && !self.files.contains_key(inode) && !self.strangers.contains(inode)
+        };
+        if begin >= self.next_reading && inodes.iter().any(is_unknown) {
             self.files = self.target.sockets();
+            let others = inodes.iter().filter(|inode| !self.files.contains_key(*inode));
+            self.strangers = others.copied().collect();
             self.next_reading = Instant::now() + begin.elapsed().div_f64(READING);
         }
     }
@@ -157,7 +165,8 @@ impl Attached {
             tracing::debug!(?file, inode, "a file is another one by now");
             self.files.remove(&inode);
         }
-        self.read_files([inode].into_iter());
+        self.strangers.remove(&inode);
+        self.read_files(&[inode]);
         self.files.get(&inode).copied().filter(|file| is_socket(*file, cookie))
     }
 
