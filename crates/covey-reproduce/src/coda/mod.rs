@@ -32,6 +32,6 @@ pub const ITEMS: &[Item] = &[
         "Section 6.2",
         "6.2",
         "gain of 2.4 × (p95 5.1 ×) over per-flow fairness, accuracy over 95 %, on a testbed of 40 servers",
-        "Agents do not announce flows without coflows yet.",
+        "The testbed's programs use the client library (docs/attach.md has two shuffles of others).",
     ),
 ];

@@ -59,5 +59,5 @@ pub(super) const RADIUS: Item = sweep!(
     "gain over per-flow fairness by the radius of clustering",
     "eps",
     [0.3, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5],
-    |eps| format!("coda:eps={eps},d={eps}")
+    |eps| format!("coda:eps={eps},tau={},d={eps}", eps / 2.0)
 );
