@@ -68,27 +68,15 @@ fn enforcers() -> PossibleValuesParser {
 
 /// The interval at which applications report bytes sent, and the agent asks the enforcer for
 /// progress.
-pub const REPORT_EVERY: Duration = Duration::from_millis(20);
+const REPORT_EVERY: Duration = Duration::from_millis(20);
 
 impl Agent {
     /// Runs the agent until it is asked to end.
     pub fn run(self) -> Result<(), Failure> {
         self.logs.start();
-        let credentials = self.shown.credentials();
-        let tls = credentials.has_certificates().then(|| credentials.agent()).transpose()?;
-        let token = match tls {
-            Some(_) => Vec::new(),
-            None => self.shown.token()?.ok_or_else(|| self.shown.none())?,
-        };
-        let joining = Joining {
-            coordinator: live::address("--coordinator", &self.coordinator)?,
-            port: self.port,
-            token,
-            tls,
-            ask_every: REPORT_EVERY,
-            processors: self.processors()?,
-            addresses: addresses(&self.address)?,
-        };
+        let (coordinator, address) = (&self.coordinator, &self.address);
+        let processors = self.processors()?;
+        let joining = joining(self.port, coordinator, &self.shown, address, processors)?;
         let runtime = live::runtime_here()?;
         let MadeEnforcer { mut enforcer, woken } = runtime.block_on(self.enforcer())?;
         runtime.block_on(async {
@@ -147,8 +135,27 @@ impl Agent {
     }
 }
 
+/// How the agent of a port joins the coordinator at an address: with the certificate that is there, or else the token.
+pub fn joining(
+    port: u32,
+    coordinator: &str,
+    shown: &Shown,
+    named: &[String],
+    processors: Processors,
+) -> Result<Joining, Failure> {
+    let credentials = shown.credentials();
+    let tls = credentials.has_certificates().then(|| credentials.agent()).transpose()?;
+    let token = match tls {
+        Some(_) => Vec::new(),
+        None => shown.token()?.ok_or_else(|| shown.none())?,
+    };
+    let coordinator = live::address("--coordinator", coordinator)?;
+    let (ask_every, addresses) = (REPORT_EVERY, addresses(named)?);
+    Ok(Joining { coordinator, port, token, tls, ask_every, processors, addresses })
+}
+
 /// The addresses that `--address` names, or else those of this host.
-pub fn addresses(named: &[String]) -> Result<Vec<IpAddr>, Failure> {
+fn addresses(named: &[String]) -> Result<Vec<IpAddr>, Failure> {
     if named.is_empty() {
         let found = if_addrs::get_if_addrs();
         let found = found.map_err(|error| Failure::Other(format!("network devices: {error}")))?;

@@ -8,7 +8,7 @@ use std::process::{Child, Command};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use clap::Args;
-use covey_agent::{Joining, Processors};
+use covey_agent::Processors;
 use covey_attach::attached::{Attached, Ignored, release};
 use covey_attach::flows::{Flow, Over};
 use covey_attach::hold::Hold;
@@ -17,7 +17,7 @@ use covey_core::Observed;
 use covey_trace::records::{Hidden, RecordWriter};
 use tokio::sync::Notify;
 
-use crate::agent::{REPORT_EVERY, addresses};
+use crate::agent::joining;
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, Logs, Shown};
 use crate::{output, quantity};
@@ -185,21 +185,9 @@ impl Attach {
 
     /// Has a coordinator schedule the flows.
     fn schedule(&self, target: Target, end: &mut End) -> Result<(), Failure> {
-        let credentials = self.shown.credentials();
-        let tls = credentials.has_certificates().then(|| credentials.agent()).transpose()?;
-        let token = match tls {
-            Some(_) => Vec::new(),
-            None => self.shown.token()?.ok_or_else(|| self.shown.none())?,
-        };
-        let joining = Joining {
-            coordinator: live::address("--coordinator", &self.coordinator)?,
-            port: self.port.unwrap_or_default(),
-            token,
-            tls,
-            ask_every: REPORT_EVERY,
-            processors: Processors::None,
-            addresses: addresses(&self.address)?,
-        };
+        let port = self.port.unwrap_or_default();
+        let (coordinator, address) = (&self.coordinator, &self.address);
+        let joining = joining(port, coordinator, &self.shown, address, Processors::None)?;
         let hold = Hold::new().map_err(|error| Failure::Other(error.to_string()))?;
         // What an earlier one left behind that was killed.
         release(&target).map_err(refused)?;
