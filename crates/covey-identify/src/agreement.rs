@@ -111,8 +111,11 @@ proptest! {
     fn live_flows_are_grouped_as_by_all_pairs(
         mut flows in flows(),
         choices in prop::collection::vec((0_u32..3, any::<prop::sample::Index>()), 60),
+        in_order in any::<bool>(),
     ) {
-        flows.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+        if in_order {
+            flows.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+        }
         for metric in [lossless(), full()] {
             let mut mirror = Mirror::new(metric);
             for (flow, (ends, which)) in flows.iter().zip(&choices) {
@@ -271,4 +274,37 @@ fn times_in_another_unit_give_the_same_groups() {
     // Powers of two of an octave's two bins: rounding cannot move a gap to another bin.
     assert!(are_equal(&groups(1.0), &groups(1024.0)));
     assert!(are_equal(&groups(1.0), &groups(1.0 / 64.0)));
+}
+
+/// A coordinator that starts anew hears of all flows again, from one sender after another.
+#[test]
+fn flows_that_come_late_are_grouped_as_if_in_order() {
+    let flow = |(coflow, src, dst): (u32, u32, u32)| Observed {
+        start_s: 0.3 * f64::from(coflow) + 1e-3 * f64::from(4 * dst - src),
+        src: Address::host(src),
+        dst: Address::host(10 + dst),
+        sport: 40_000 + coflow as u16,
+        dport: 9_000,
+        protocol: 6,
+        packets: None,
+        community: None,
+    };
+    let all = |src| (0..3).flat_map(move |coflow| (1..3).map(move |dst| flow((coflow, src, dst))));
+    let by_sender: Vec<Observed> = (0..4).flat_map(all).collect();
+    let groups = |flows: &[Observed]| {
+        let mut clusterer = Clusterer::new(Metric::default());
+        let numbers: Vec<FlowNumber> = flows.iter().map(|flow| clusterer.start(flow)).collect();
+        clusterer.refresh();
+        let group = |flow: FlowNumber| clusterer.group(flow).expect("it is refreshed").0;
+        numbers.into_iter().map(group).collect::<Vec<u32>>()
+    };
+    let coflows =
+        |flows: &[Observed]| flows.iter().map(|flow| u32::from(flow.sport)).collect::<Vec<u32>>();
+    let mut in_order = by_sender.clone();
+    in_order.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
+    let mut backwards = in_order.clone();
+    backwards.reverse();
+    for flows in [in_order, by_sender, backwards] {
+        assert!(are_equal(&groups(&flows), &coflows(&flows)), "{:?}", groups(&flows));
+    }
 }

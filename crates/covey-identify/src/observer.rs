@@ -97,10 +97,21 @@ struct Seen {
     last_peer: u64,
     /// How often the peer was another than the one before.
     peers: u32,
-    /// Start of the last flow of which this end was the service, in seconds.
+    /// The latest start of a flow of which this end was the service, in seconds.
     last_start_s: f64,
-    /// Slot and life of the last burst.
-    burst: (u32, u32),
+    /// The latest burst.
+    burst: BurstLink,
+}
+
+/// A burst: its slot, and the life of the slot. It leads nowhere when the slot has another life.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct BurstLink {
+    slot: u32,
+    life: u32,
+}
+
+impl BurstLink {
+    const NONE: BurstLink = BurstLink { slot: u32::MAX, life: 0 };
 }
 
 /// Flows of one service with small gaps.
@@ -109,8 +120,11 @@ struct Burst {
     peers: Sketch,
     /// Flows that have not ended.
     flows: u32,
-    /// Start of the last flow, in seconds.
+    /// The first and the last start of a flow, in seconds.
+    first_start_s: f64,
     last_start_s: f64,
+    /// The burst of the same service before it.
+    before: BurstLink,
     /// Grows when the slot is used again.
     life: u32,
     /// Whether the slot is in the queue of those that may be free soon.
@@ -120,8 +134,8 @@ struct Burst {
 /// Turns flows into points, and compares these.
 ///
 /// Memory is bounded: a burst is forgotten when its flows have ended and its time is over, and an end when
-/// 65,536 other services have been seen since. Flows should start in order of time. A flow that comes late joins
-/// the burst of its service if it started within a gap of the burst's last flow.
+/// 65,536 other services have been seen since. Flows should come in order of their starts. A flow that comes late
+/// joins the burst of its service in whose time it started, as far as the bursts since then are remembered.
 #[derive(Debug, Clone)]
 pub struct Observer {
     recent: HashMap<u64, Seen>,
@@ -190,25 +204,27 @@ impl Observer {
     pub(crate) fn start(&mut self, flow: &Observed) -> (Point, bool) {
         self.free_bursts(flow.start_s);
         let service = self.service(flow);
-        let seen = *self.seen(service);
-        let (slot, life) = seen.burst;
-        let gap_s = (flow.start_s - seen.last_start_s).abs();
-        if gap_s.is_finite() {
+        let Seen { last_start_s, burst: latest, .. } = *self.seen(service);
+        let (found, between) = self.find_burst(latest, flow.start_s);
+        let gap_s = (flow.start_s - last_start_s).abs();
+        let is_late = between.is_some() || found.is_some_and(|slot| slot != latest.slot);
+        if gap_s.is_finite() && !is_late {
             self.learn_gap(gap_s);
         }
-        let goes_on = gap_s <= self.gap_s
-            && self.bursts.get(slot as usize).is_some_and(|burst| burst.life == life);
-        let slot = if goes_on { slot } else { self.open_burst() };
+        let slot = found.unwrap_or_else(|| self.open_burst(between, latest));
         let burst = &mut self.bursts[slot as usize];
         burst.flows += 1;
+        burst.first_start_s = flow.start_s.min(burst.first_start_s);
         burst.last_start_s = flow.start_s.max(burst.last_start_s);
-        let remembered = (slot, burst.life);
+        let link = BurstLink { slot, life: burst.life };
         let peer = if service.side == Side::Sender { flow.dst } else { flow.src };
         let news = burst.peers.insert(hash(peer.bits()));
         self.filled[slot as usize] = burst.peers.filled();
-        let seen = self.seen(service);
-        seen.burst = remembered;
-        seen.last_start_s = flow.start_s;
+        if !is_late {
+            let seen = self.seen(service);
+            seen.burst = link;
+            seen.last_start_s = flow.start_s.max(seen.last_start_s);
+        }
         let point = Point {
             start_s: flow.start_s,
             last_start_s: flow.start_s,
@@ -318,7 +334,7 @@ impl Observer {
             last_peer: peer,
             peers: 1,
             last_start_s: f64::NEG_INFINITY,
-            burst: (u32::MAX, 0),
+            burst: BurstLink::NONE,
         };
         let older = &self.older;
         let seen = (self.recent.entry(end.key))
@@ -356,19 +372,47 @@ impl Observer {
         }
     }
 
-    fn open_burst(&mut self) -> u32 {
-        if let Some(slot) = self.free.pop() {
-            return slot;
+    fn burst(&self, link: BurstLink) -> Option<&Burst> {
+        self.bursts.get(link.slot as usize).filter(|burst| burst.life == link.life)
+    }
+
+    /// The burst of a service in whose time a flow starts, from the latest burst back. If there is none and a later
+    /// burst is known, also the place of a new one: the burst after it.
+    fn find_burst(&self, latest: BurstLink, start_s: f64) -> (Option<u32>, Option<u32>) {
+        let (mut at, mut after) = (latest, None);
+        while let Some(burst) = self.burst(at) {
+            if start_s > burst.last_start_s + self.gap_s {
+                break;
+            }
+            if start_s >= burst.first_start_s - self.gap_s {
+                return (Some(at.slot), None);
+            }
+            (at, after) = (burst.before, Some(at.slot));
         }
-        self.bursts.push(Burst {
-            peers: Sketch::new(),
-            flows: 0,
-            last_start_s: f64::NEG_INFINITY,
-            life: 0,
-            is_queued: false,
+        (None, after)
+    }
+
+    /// Opens a burst of a service: before another one, or after the latest.
+    fn open_burst(&mut self, next: Option<u32>, latest: BurstLink) -> u32 {
+        let slot = self.free.pop().unwrap_or_else(|| {
+            self.bursts.push(Burst {
+                peers: Sketch::new(),
+                flows: 0,
+                first_start_s: f64::INFINITY,
+                last_start_s: f64::NEG_INFINITY,
+                before: BurstLink::NONE,
+                life: 0,
+                is_queued: false,
+            });
+            self.filled.push(0);
+            self.bursts.len() as u32 - 1
         });
-        self.filled.push(0);
-        self.bursts.len() as u32 - 1
+        let link = BurstLink { slot, life: self.bursts[slot as usize].life };
+        self.bursts[slot as usize].before = match next {
+            Some(next) => std::mem::replace(&mut self.bursts[next as usize].before, link),
+            None => latest,
+        };
+        slot
     }
 
     /// Forgets bursts whose flows have ended, when no flow can join them any more.
@@ -383,7 +427,7 @@ impl Observer {
             if burst.flows == 0 {
                 burst.life += 1;
                 burst.peers = Sketch::new();
-                burst.last_start_s = f64::NEG_INFINITY;
+                (burst.first_start_s, burst.last_start_s) = (f64::INFINITY, f64::NEG_INFINITY);
                 self.free.push(slot);
             }
         }

@@ -32,7 +32,7 @@ fn a_coordinator_that_is_killed_hears_of_all_flows_again_and_groups_them() {
     let mut coordinator = Coordinator::new(&folder, &CODA);
     block_on(async {
         let token = token(&folder);
-        let hosts: Vec<Fluid> = (0..4).map(|_| Fluid::of(1e9)).collect();
+        let hosts: Vec<Fluid> = (0..4).map(|_| Fluid::of(1e11)).collect();
         for (port, host) in (0..).zip(&hosts) {
             host.join_from(coordinator.agents, &token, port, vec![address(port)]);
         }
