@@ -16,10 +16,13 @@ use tokio::sync::{Semaphore, mpsc};
 use crate::flow::{FlowReceiver, FlowSender, Patience, read_header, write_header};
 use crate::link::{Link, Scheduled};
 use crate::rest::{Rest, RestError};
+use crate::stream::{Host, Mode, UNREGISTERED, new_id, refuse};
 
 /// How an application takes part.
 #[derive(Debug, Clone)]
 pub struct Options {
+    /// Who decides which flow is sent first. Without a coordinator, neither agent nor credentials are needed.
+    pub mode: Mode,
     /// The socket of the agent on this host; `None`: flows are not scheduled.
     pub agent: Option<PathBuf>,
     /// Where the coordinator listens for clients; `None` for an application that only joins coflows.
@@ -45,6 +48,7 @@ pub struct Options {
 impl Default for Options {
     fn default() -> Options {
         Options {
+            mode: Mode::Coordinator,
             agent: Some(PathBuf::from("covey-data/agent.sock")),
             coordinator: Some(SocketAddr::from(([127, 0, 0, 1], 7420))),
             credentials: PathBuf::from("covey-data"),
@@ -78,14 +82,13 @@ async fn reach(to: impl ToSocketAddrs) -> io::Result<TcpStream> {
     tokio::time::timeout(CONNECT_WITHIN, connecting).await.map_err(io::Error::from).flatten()
 }
 
-/// Bit that is set in the ids of coflows that no coordinator knows.
-const UNREGISTERED: u64 = 1 << 63;
-
 /// What clones of a client share.
 struct ClientState {
     options: Options,
     link: Arc<Link>,
     rest: Option<Rest>,
+    /// This application as a host that decides, where nobody is in charge.
+    host: Option<Arc<Host>>,
     /// Whether the last registration failed. If it did, none is tried before the coordinator has answered: otherwise
     /// the application would wait for each.
     is_away: AtomicBool,
@@ -209,9 +212,22 @@ impl Client {
     /// runtime.
     ///
     /// # Errors
-    /// When there are credentials that cannot be used.
-    pub async fn start(options: Options) -> Result<Client, RestError> {
+    /// When there are credentials that cannot be used, or the mode has settings that the policy `stream` has not.
+    pub async fn start(mut options: Options) -> Result<Client, RestError> {
         let mut last_failure = None;
+        let host = match &options.mode {
+            Mode::Coordinator => None,
+            Mode::Stream(settings) => {
+                // A name that two hosts share mixes up their bytes, where they receive the same coflow.
+                let name = random() as u32;
+                let host = Host::new(settings, name)
+                    .map_err(|error| RestError::Mode(error.to_string()))?;
+                Some(Arc::new(host))
+            }
+        };
+        if host.is_some() {
+            options.coordinator = None;
+        }
         let rest = match options.coordinator {
             None => None,
             Some(address) => match Rest::new(address, &options.credentials, options.deadline) {
@@ -223,12 +239,23 @@ impl Client {
                 rest => Some(rest?),
             },
         };
-        let link = Link::start(options.agent.clone()).await;
+        let link = match host {
+            Some(_) => Link::unused(),
+            None => Link::start(options.agent.clone()).await,
+        };
         let lease = options.lease();
         let (is_away, takes_no_lease) = (AtomicBool::new(false), AtomicBool::new(false));
         let (last_failure, leases) = (Mutex::new(last_failure), Mutex::default());
-        let state =
-            ClientState { options, link, rest, is_away, last_failure, takes_no_lease, leases };
+        let state = ClientState {
+            options,
+            link,
+            rest,
+            host,
+            is_away,
+            last_failure,
+            takes_no_lease,
+            leases,
+        };
         let state = Arc::new(state);
         if state.rest.is_some() {
             tokio::spawn(maintain(Arc::downgrade(&state), lease));
@@ -238,7 +265,16 @@ impl Client {
 
     /// Whether the flows of this application are scheduled now.
     pub fn scheduled(&self) -> Scheduled {
-        self.0.link.scheduled()
+        match self.0.host {
+            Some(_) => Scheduled::ByReceivers,
+            None => self.0.link.scheduled(),
+        }
+    }
+
+    /// How long decisions of receivers took until packets were marked here, if nobody is in charge: the last 4,096. They
+    /// mean something where the clocks of the hosts agree.
+    pub fn decision_delays(&self) -> Vec<Duration> {
+        self.0.host.as_ref().map_or_else(Vec::new, |host| host.delays())
     }
 
     /// Why the last failed registration failed: the coordinator's refusal with its HTTP status, or that it has not
@@ -283,7 +319,10 @@ impl Client {
     /// # Errors
     /// When the coordinator refuses the coflow itself; with [`Options::strict`], also when it cannot register any.
     pub async fn register(&self, spec: &CoflowSpec) -> Result<Coflow, RestError> {
-        let ClientState { options, rest, is_away, .. } = &*self.0;
+        let ClientState { options, rest, is_away, host, .. } = &*self.0;
+        if let Some(host) = host {
+            return Ok(self.join(new_id(&spec.parents, host.proposal(), random())));
+        }
         let Some(rest) = rest else { return Ok(self.join(unregistered())) };
         if is_away.load(Ordering::Relaxed) && !options.strict {
             return Ok(self.join(unregistered()));
@@ -325,7 +364,17 @@ impl Client {
         self.0.link.codec().is_some()
     }
 
+    fn receiver(&self, stream: TcpStream, header: FlowHeader) -> FlowReceiver {
+        match self.0.host.as_ref().filter(|_| header.with_notes) {
+            Some(host) => FlowReceiver::deciding(stream, header, host),
+            None => FlowReceiver::new(stream, header),
+        }
+    }
+
     fn sender(&self, stream: TcpStream, header: &FlowHeader) -> FlowSender {
+        if let Some(host) = self.0.host.as_ref().filter(|_| header.with_notes) {
+            return FlowSender::marked(stream, header, host);
+        }
         let known = header.key.coflow & UNREGISTERED == 0;
         let Options { hold_max, start_small, .. } = self.0.options;
         let link = known.then(|| self.0.link.clone());
@@ -334,10 +383,15 @@ impl Client {
 }
 
 fn unregistered() -> u64 {
-    let mut bytes = [0; 8];
     // Without random numbers they all have the same id, which only their receivers see.
+    random() | UNREGISTERED
+}
+
+/// A random number; 0 where the system has none.
+fn random() -> u64 {
+    let mut bytes = [0; 8];
     let _ = getrandom::fill(&mut bytes);
-    u64::from_le_bytes(bytes) | UNREGISTERED
+    u64::from_le_bytes(bytes)
 }
 
 /// A coflow that this application takes part in.
@@ -394,7 +448,7 @@ impl Coflow {
             let what = "the answer is of another flow than was asked for";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
-        Ok(FlowReceiver::new(stream, answer))
+        Ok(self.client.receiver(stream, answer))
     }
 
     fn header(
@@ -410,7 +464,9 @@ impl Coflow {
         }
         let key = FlowKey { coflow: self.id, flow };
         let chunked = bytes.is_none() || self.is_registered() && self.client.may_compress();
-        Ok(FlowHeader { key, direction, bytes, chunked, label: label.to_vec() })
+        let with_notes = self.client.0.host.is_some();
+        let chunked = chunked || with_notes;
+        Ok(FlowHeader { key, direction, bytes, chunked, with_notes, label: label.to_vec() })
     }
 
     /// Changes the coflow: adds, moves or restarts flows. Does nothing if no coordinator knows the coflow.
@@ -514,8 +570,10 @@ impl FlowRequest {
     pub async fn send(mut self, bytes: Option<u64>) -> io::Result<FlowSender> {
         self.header.direction = Direction::Pushed;
         self.header.bytes = bytes;
+        self.header.with_notes &= self.client.0.host.is_some();
         let known = self.header.key.coflow & UNREGISTERED == 0;
-        self.header.chunked = bytes.is_none() || known && self.client.may_compress();
+        self.header.chunked =
+            bytes.is_none() || self.header.with_notes || known && self.client.may_compress();
         write_header(&mut self.stream, &self.header).await?;
         Ok(self.client.sender(self.stream, &self.header))
     }
@@ -575,8 +633,17 @@ async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Inco
                 }
                 Ok(header) => {
                     drop(permit);
+                    if header.with_notes
+                        && client.0.host.is_none()
+                        && header.direction == Direction::Pushed
+                    {
+                        tracing::warn!(%peer, "a flow was refused: its sender runs in mode stream, this application does not");
+                        // The other side may be gone.
+                        let _ = refuse(&mut stream).await;
+                        return;
+                    }
                     let incoming = match header.direction {
-                        Direction::Pushed => Incoming::Flow(FlowReceiver::new(stream, header)),
+                        Direction::Pushed => Incoming::Flow(client.receiver(stream, header)),
                         Direction::Pulled => {
                             Incoming::Request(FlowRequest { client, stream, header })
                         }

@@ -15,6 +15,7 @@ use crate::framing::{FrameDecoder, FrameEncoder, Next, Taken, Written};
 use crate::gate::{Gate, Permission};
 use crate::link::Link;
 use crate::pacing;
+use crate::stream::{Arrival, Host, Marking};
 
 /// How long a flow waits for a schedule.
 #[derive(Debug, Clone, Copy)]
@@ -33,8 +34,10 @@ const CONFIRMATION: usize = 8;
 /// flow; a flow that is dropped before that has not ended.
 pub struct FlowSender {
     stream: Arc<TcpStream>,
-    /// The gate and the link that it belongs to; `None` for a flow that is not scheduled.
+    /// The gate and the link that it belongs to; `None` for a flow that no coordinator schedules.
     gate: Option<(Arc<Gate>, Arc<Link>)>,
+    /// What its receiver says, where nobody is in charge.
+    marking: Option<Marking>,
     key: FlowKey,
     encoder: FrameEncoder,
     /// Bytes written so far.
@@ -68,6 +71,7 @@ impl FlowSender {
         FlowSender {
             stream,
             gate,
+            marking: None,
             key: header.key,
             encoder: FrameEncoder::new(header.bytes, header.chunked),
             sent: Written::default(),
@@ -75,6 +79,15 @@ impl FlowSender {
             hold: None,
             end: EndState::NotYet,
         }
+    }
+
+    /// The flow of `header` whose receiver decides.
+    pub(crate) fn marked(stream: TcpStream, header: &FlowHeader, host: &Arc<Host>) -> FlowSender {
+        let patience = Patience { hold_max: None, start_small: 0 };
+        let mut flow = FlowSender::new(stream, header, None, patience);
+        flow.marking = Some(Marking::new(host, &flow.stream, header.key.coflow));
+        flow.encoder.carry_notes();
+        flow
     }
 
     /// Id of the coflow.
@@ -194,6 +207,10 @@ impl FlowSender {
     /// Reads how many bytes the receiver has received.
     fn poll_confirmation(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while let EndState::Awaited(bytes, come) = &mut self.end {
+            if let Some(marking) = &self.marking {
+                *bytes = ready!(marking.poll_confirmed(cx))?.to_le_bytes();
+                *come = CONFIRMATION;
+            }
             if *come == CONFIRMATION {
                 let received = u64::from_le_bytes(*bytes);
                 if received != self.sent.bytes {
@@ -202,6 +219,7 @@ impl FlowSender {
                     return Poll::Ready(Err(io::Error::new(io::ErrorKind::InvalidData, what)));
                 }
                 self.end = EndState::Done;
+                self.marking = None;
                 if let Some((_, link)) = self.gate.take() {
                     link.ended(self.key, self.sent);
                 }
@@ -234,6 +252,12 @@ impl AsyncWrite for FlowSender {
         }
         let max = ready!(it.poll_gate(cx));
         let data = &data[..data.len().min(max)];
+        if let Some(marking) = it.marking.as_ref().filter(|_| it.encoder.is_between_chunks()) {
+            if let Some(failure) = marking.take_failure() {
+                return Poll::Ready(Err(failure));
+            }
+            it.encoder.add_notes(marking.take_notes());
+        }
         loop {
             match it.encoder.take(data, it.codec()) {
                 Taken::NotYet => ready!(it.poll_ahead(cx))?,
@@ -291,8 +315,10 @@ impl Drop for FlowSender {
 /// The receiving end of a flow. Reading ends where the flow ends; a connection that breaks before that is an error.
 #[derive(Debug)]
 pub struct FlowReceiver {
-    stream: TcpStream,
+    stream: Arc<TcpStream>,
     header: FlowHeader,
+    /// Where this host decides the flow's priority.
+    arrival: Option<Arrival>,
     decoder: FrameDecoder,
     /// Bytes of the flow that have come.
     received: u64,
@@ -308,14 +334,26 @@ impl FlowReceiver {
     pub(crate) fn new(stream: TcpStream, header: FlowHeader) -> FlowReceiver {
         let decoder = FrameDecoder::new(header.bytes, header.chunked);
         FlowReceiver {
-            stream,
+            stream: Arc::new(stream),
             header,
+            arrival: None,
             decoder,
             received: 0,
             confirmed: 0,
             wake_for: 1,
             low_watermark: 1,
         }
+    }
+
+    /// A flow whose priority this host decides.
+    pub(crate) fn deciding(
+        stream: TcpStream,
+        header: FlowHeader,
+        host: &Arc<Host>,
+    ) -> FlowReceiver {
+        let flow = FlowReceiver::new(stream, header);
+        let arrival = Some(Arrival::new(host, &flow.stream, flow.header.key.coflow));
+        FlowReceiver { arrival, decoder: flow.decoder.with_notes(), ..flow }
     }
 
     /// Id of the coflow.
@@ -355,6 +393,9 @@ impl FlowReceiver {
 
     /// Confirms to the sender how many bytes have come.
     fn poll_confirm(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let Some(arrival) = &mut self.arrival {
+            return arrival.poll_confirm(cx, self.received);
+        }
         let bytes = self.received.to_le_bytes();
         while self.confirmed < CONFIRMATION {
             match self.stream.try_write(&bytes[self.confirmed..]) {
@@ -392,6 +433,9 @@ impl FlowReceiver {
                 result => {
                     let come = self.decoder.read(result?, room);
                     self.received += come as u64;
+                    if let Some(arrival) = &self.arrival {
+                        arrival.received(come as u64);
+                    }
                     return Poll::Ready(Ok(come));
                 }
             }
@@ -410,7 +454,11 @@ impl AsyncRead for FlowReceiver {
             return Poll::Ready(Ok(()));
         }
         loop {
-            match it.decoder.next()? {
+            let next = it.decoder.next()?;
+            if let Some(arrival) = &it.arrival {
+                arrival.hear(it.decoder.take_notes());
+            }
+            match next {
                 Next::Over => return it.poll_confirm(cx),
                 Next::Inside => {
                     ready!(it.poll_socket_read(cx, &mut []))?;
@@ -475,6 +523,7 @@ mod tests {
             direction: Direction::Pushed,
             bytes: Some(10),
             chunked: false,
+            with_notes: false,
             label: Vec::new(),
         };
         Ok((FlowSender::new(stream, &header, None, PATIENCE), listener.accept().await?.0))

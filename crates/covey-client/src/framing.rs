@@ -7,12 +7,14 @@
 use std::io::{self, IoSlice, IoSliceMut};
 
 use covey_codec::{checksum, pack, unpack};
-use covey_proto::{CHUNK_HEADER, ChunkHeader, CodecName, MAX_CHUNK};
+use covey_proto::{CHUNK_HEADER, ChunkHeader, CodecName, MAX_CHUNK, NOTE, Note};
 
 /// Bytes that are compressed at a time.
 const GATHER: usize = 64 << 10;
 /// Bytes that are compressed to find out whether a flow shrinks.
 const SAMPLE: usize = 16 << 10;
+/// Maximum number of bytes of a chunk of a flow with notes.
+const MAX_NOTED_CHUNK: usize = 64 << 10;
 /// Bytes of a flow that does not shrink until compression is tried again: at first, and at most.
 const FIRST_PAUSE: u64 = 1 << 20;
 const MAX_PAUSE: u64 = 64 << 20;
@@ -77,6 +79,10 @@ fn is_worth_it(packed: usize, raw: usize) -> bool {
 pub(crate) struct FrameEncoder {
     /// Whether the flow is sent in chunks.
     chunked: bool,
+    /// Notes that go ahead of the next chunk.
+    notes: Vec<Note>,
+    /// Maximum number of bytes of a plain chunk.
+    max_chunk: usize,
     /// Bytes of the flow that have not been taken, if the header says how many there are.
     left: Option<u64>,
     /// Bytes that have been taken and are in no chunk yet.
@@ -98,6 +104,8 @@ impl FrameEncoder {
     pub fn new(bytes: Option<u64>, chunked: bool) -> FrameEncoder {
         FrameEncoder {
             chunked: chunked || bytes.is_none(),
+            notes: Vec::new(),
+            max_chunk: MAX_CHUNK,
             left: bytes,
             gathered: Vec::new(),
             ahead: Vec::new(),
@@ -107,6 +115,21 @@ impl FrameEncoder {
             trial: Trial { shrinks: false, pause: 0, next_pause: FIRST_PAUSE },
             is_ended: false,
         }
+    }
+
+    /// Bounds chunks, so that no note waits for long.
+    pub fn carry_notes(&mut self) {
+        self.max_chunk = MAX_NOTED_CHUNK;
+    }
+
+    /// Sends notes ahead of the next chunk.
+    pub fn add_notes(&mut self, notes: impl IntoIterator<Item = Note>) {
+        self.notes.extend(notes);
+    }
+
+    /// Whether the next byte begins a chunk.
+    pub fn is_between_chunks(&self) -> bool {
+        self.chunk_left == 0 && self.ahead().is_empty()
     }
 
     /// The bytes to write first.
@@ -189,15 +212,22 @@ impl FrameEncoder {
 
     /// Begins a plain chunk of the writer's memory.
     fn through(&mut self, bytes: usize) -> Taken {
-        self.chunk_left = bytes.min(MAX_CHUNK);
+        self.chunk_left = bytes.min(self.max_chunk);
         self.begin(&ChunkHeader::plain(self.chunk_left as u32));
         Taken::Through(self.chunk_left)
     }
 
-    fn begin(&mut self, header: &ChunkHeader) {
+    /// Puts notes and a chunk's header ahead. Returns where the header is.
+    fn begin(&mut self, header: &ChunkHeader) -> usize {
         self.ahead.clear();
+        for note in self.notes.drain(..) {
+            self.ahead.extend(ChunkHeader::OF_NOTE.encode());
+            self.ahead.extend(note.encode());
+        }
+        let at = self.ahead.len();
         self.ahead.extend(header.encode());
         self.gone = 0;
+        at
     }
 
     fn gather(&mut self, data: &[u8], codec: CodecName) -> Taken {
@@ -228,19 +258,19 @@ impl FrameEncoder {
     fn chunk(&mut self, codec: Option<CodecName>, data: &[u8]) {
         let bytes = data.len();
         let plain = ChunkHeader::plain(bytes as u32);
-        self.begin(&plain);
+        let at = self.begin(&plain);
         self.ahead_bytes = bytes as u64;
         if let Some(codec) = codec {
             let packed = pack(codec, data, &mut self.ahead);
-            let coded = self.ahead.len() - CHUNK_HEADER;
+            let coded = self.ahead.len() - at - CHUNK_HEADER;
             if packed && is_worth_it(coded, bytes) {
                 let (coded, checksum) = (coded as u32, checksum(data));
                 let header = ChunkHeader { codec: Some(codec), coded, checksum, ..plain };
-                self.ahead[..CHUNK_HEADER].copy_from_slice(&header.encode());
+                self.ahead[at..at + CHUNK_HEADER].copy_from_slice(&header.encode());
                 return self.trial.succeeded();
             }
             self.trial.failed();
-            self.ahead.truncate(CHUNK_HEADER);
+            self.ahead.truncate(at + CHUNK_HEADER);
         }
         self.ahead.extend_from_slice(data);
     }
@@ -293,6 +323,8 @@ pub(crate) enum Next {
 #[derive(Debug)]
 pub(crate) struct FrameDecoder {
     chunked: bool,
+    /// Notes that have come and have not been taken; `None` for a flow without notes.
+    notes: Option<Vec<Note>>,
     /// Bytes of the flow after the current chunk, if the header says how many there are; without chunks, all bytes
     /// that have not come.
     left: Option<u64>,
@@ -318,6 +350,7 @@ impl FrameDecoder {
     pub fn new(bytes: Option<u64>, chunked: bool) -> FrameDecoder {
         FrameDecoder {
             chunked: chunked || bytes.is_none(),
+            notes: None,
             left: bytes,
             header: [0; CHUNK_HEADER],
             come: 0,
@@ -330,6 +363,16 @@ impl FrameDecoder {
         }
     }
 
+    /// Expects notes between chunks.
+    pub fn with_notes(self) -> FrameDecoder {
+        FrameDecoder { notes: Some(Vec::new()), ..self }
+    }
+
+    /// Takes the notes that have come.
+    pub fn take_notes(&mut self) -> impl Iterator<Item = Note> {
+        self.notes.iter_mut().flat_map(|notes| notes.drain(..))
+    }
+
     /// Says what to do next.
     ///
     /// # Errors
@@ -339,13 +382,13 @@ impl FrameDecoder {
             let left = self.left.map_or(0, |left| usize::try_from(left).unwrap_or(usize::MAX));
             return Ok(if left == 0 { Next::Over } else { Next::Plain(left) });
         }
-        if self.chunk_left == 0 && self.chunk.is_none() && self.come == CHUNK_HEADER {
-            self.begin()?;
-        }
-        if let Some((chunk, come)) = self.chunk
-            && come == chunk.coded as usize
-        {
-            self.unpack(&chunk)?;
+        // Behind a note comes another chunk, whose header may have come with it.
+        while self.is_at_a_header() || self.is_at_the_end_of_a_chunk() {
+            if self.is_at_a_header() {
+                self.begin()?;
+            } else if let Some((chunk, _)) = self.chunk {
+                self.unpack(&chunk)?;
+            }
         }
         Ok(match () {
             () if self.given < self.unpacked.len() => Next::Given,
@@ -356,10 +399,29 @@ impl FrameDecoder {
         })
     }
 
+    fn is_at_a_header(&self) -> bool {
+        let is_inside =
+            self.chunk_left > 0 || self.chunk.is_some() || self.given < self.unpacked.len();
+        !is_inside && self.come == CHUNK_HEADER
+    }
+
+    fn is_at_the_end_of_a_chunk(&self) -> bool {
+        self.chunk.is_some_and(|(chunk, come)| come == chunk.coded as usize)
+    }
+
     /// Begins the chunk whose header has come.
     fn begin(&mut self) -> io::Result<()> {
         self.come = 0;
         let chunk = ChunkHeader::decode(&self.header).map_err(invalid)?;
+        if chunk == ChunkHeader::OF_NOTE {
+            if self.notes.is_none() {
+                return Err(invalid("a note in a flow without notes"));
+            }
+            self.coded.clear();
+            self.coded.resize(NOTE, 0);
+            self.chunk = Some((chunk, 0));
+            return Ok(());
+        }
         if let Some(left) = &mut self.left {
             match left.checked_sub(chunk.raw.into()).filter(|_| chunk.raw > 0) {
                 Some(rest) => *left = rest,
@@ -382,6 +444,12 @@ impl FrameDecoder {
 
     fn unpack(&mut self, chunk: &ChunkHeader) -> io::Result<()> {
         self.chunk = None;
+        if let (None, Some(notes), Some(bytes)) =
+            (chunk.codec, &mut self.notes, self.coded.first_chunk())
+        {
+            notes.push(Note::decode(bytes).map_err(invalid)?);
+            return Ok(());
+        }
         self.given = 0;
         let Some(codec) = chunk.codec else { return Ok(()) };
         let (raw, sum) = (chunk.raw as usize, chunk.checksum);

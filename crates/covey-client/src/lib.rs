@@ -6,7 +6,8 @@
 //! the flow ends. [`Blocks`] has Swallow's `push` and `pull` and Aalo's `put` and `get` of named blocks, and
 //! [`blocking`] has all of it without `async`.
 //!
-//! Without an agent, or while the coordinator is away, flows send as fast as they can.
+//! Without an agent, or while the coordinator is away, flows send as fast as they can. In [`Mode::Stream`] nobody is in
+//! charge: receivers give priorities, senders mark packets, and switches with strict queues do the rest.
 //!
 //! ```no_run
 //! use covey_client::{Client, CoflowSpec, Flow, Incoming, Options};
@@ -38,6 +39,7 @@ mod gate;
 mod link;
 mod pacing;
 mod rest;
+mod stream;
 mod token_bucket;
 
 pub use blocks::Blocks;
@@ -47,3 +49,4 @@ pub use flow::{FlowReceiver, FlowSender};
 pub use link::Scheduled;
 pub use pacing::set_max_pacing_rate;
 pub use rest::RestError;
+pub use stream::{Mode, ModeError};

@@ -29,6 +29,8 @@ pub enum Scheduled {
     NoCoordinator,
     /// The coordinator schedules them.
     Yes,
+    /// Nobody is in charge: receivers give them priorities.
+    ByReceivers,
 }
 
 impl fmt::Display for Scheduled {
@@ -37,6 +39,7 @@ impl fmt::Display for Scheduled {
             Scheduled::Yes => "yes",
             Scheduled::NoCoordinator => "no coordinator",
             Scheduled::NoAgent => "no agent",
+            Scheduled::ByReceivers => "by receivers",
         })
     }
 }
@@ -105,7 +108,7 @@ impl OwnFlows {
     fn set_gate(&self, flow: &SendingFlow) {
         let served = flow.entry.filter(|entry| entry.rate > 0.0);
         let state = match (self.scheduled(), served) {
-            (Scheduled::NoAgent, _) => SendState::Free,
+            (Scheduled::NoAgent | Scheduled::ByReceivers, _) => SendState::Free,
             (_, Some(Entry { rate, .. })) => SendState::Paced(rate),
             (Scheduled::NoCoordinator, _) => SendState::Free,
             (Scheduled::Yes, None) if flow.entry.is_some() => SendState::Waits,
@@ -127,7 +130,7 @@ impl OwnFlows {
                     tracing::warn!("the agent hears no coordinator: new flows are not scheduled");
                 }
                 Scheduled::Yes if self.logged.is_some() => tracing::info!("flows are scheduled"),
-                Scheduled::Yes => {}
+                Scheduled::Yes | Scheduled::ByReceivers => {}
             }
             self.logged = Some(scheduled);
         }
@@ -198,6 +201,11 @@ const SILENCE: Duration = Duration::from_secs(1);
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
 impl Link {
+    /// A connection to no agent, where none is needed.
+    pub fn unused() -> Arc<Link> {
+        Arc::new(Link { flows: Mutex::default(), news: Notify::new() })
+    }
+
     /// Connects to the agent at `path`, if there is one. Returns when it has answered, or after [`PATIENCE`].
     pub async fn start(path: Option<PathBuf>) -> Arc<Link> {
         let link = Arc::new(Link { flows: Mutex::default(), news: Notify::new() });

@@ -76,6 +76,59 @@ fn set<T: Number>(socket: &impl AsFd, option: libc::c_int, value: T) -> io::Resu
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
+/// How many bytes of a connection the other side's kernel has acknowledged; nothing if none wait for that, or if the
+/// kernel does not count them (before Linux 4.6).
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn acknowledged(socket: &TcpStream) -> io::Result<Option<u64>> {
+    // Offsets in `struct tcp_info` of linux/tcp.h: segments on their way, bytes acknowledged, and bytes not sent.
+    const UNACKED: usize = 24;
+    const BYTES_ACKED: usize = 120;
+    const NOTSENT_BYTES: usize = 144;
+    let (info, length) = tcp_info(socket)?;
+    if length < NOTSENT_BYTES + 4 {
+        return Ok(None);
+    }
+    let number =
+        |at: usize| u32::from_ne_bytes([info[at], info[at + 1], info[at + 2], info[at + 3]]);
+    let waits = number(UNACKED) > 0 || number(NOTSENT_BYTES) > 0;
+    let acked = info[BYTES_ACKED..].first_chunk().map(|bytes| u64::from_ne_bytes(*bytes));
+    Ok(acked.filter(|_| waits))
+}
+
+/// Room for what the kernel tells of a connection.
+const TCP_INFO: usize = 256;
+
+#[expect(
+    unsafe_code,
+    reason = "no safe wrapper of TCP_INFO with all its fields exists in socket2, rustix or std"
+)]
+fn tcp_info(socket: &impl AsFd) -> io::Result<([u8; TCP_INFO], usize)> {
+    let mut info = [0_u8; TCP_INFO];
+    let mut length = TCP_INFO as libc::socklen_t;
+    // SAFETY: the descriptor is open while `socket` is borrowed; the kernel writes at most `length` bytes to `info`,
+    // which has room for them and lives until the call returns, and keeps nothing.
+    let result = unsafe {
+        libc::getsockopt(
+            socket.as_fd().as_raw_fd(),
+            libc::IPPROTO_TCP,
+            libc::TCP_INFO,
+            info.as_mut_ptr().cast(),
+            &raw mut length,
+        )
+    };
+    if result == 0 { Ok((info, length as usize)) } else { Err(io::Error::last_os_error()) }
+}
+
+/// The mark of a queue's packets where senders choose among at most eight strict queues, from 0, the first: the class
+/// selectors CS7 down to CS1, and then lower effort (RFC 8622). Plain traffic has none of these marks.
+pub fn mark_of_queue(queue: u32) -> u32 {
+    /// DSCP 1, as a byte of the IP header.
+    const LOWER_EFFORT: u32 = 1 << 2;
+    if queue < 7 { mark_of(Some(queue)) } else { LOWER_EFFORT }
+}
+
 /// The class selector (RFC 2474) of a layer's flows, as a byte of the IP header. The first seven layers get CS7 down
 /// to CS1, later layers get CS1, and flows that are not served get CS0.
 pub fn mark_of(layer: Option<u32>) -> u32 {
@@ -100,5 +153,30 @@ mod tests {
     fn first_layers_have_the_highest_classes() {
         let class = |layer| mark_of(layer) >> 5;
         assert_eq!([Some(0), Some(1), Some(6), Some(99), None].map(class), [7, 6, 1, 1, 0]);
+    }
+
+    #[test]
+    fn eight_queues_have_eight_marks_and_none_is_that_of_plain_traffic() {
+        let mut marks: Vec<u32> = (0..8).map(mark_of_queue).collect();
+        marks.push(0);
+        marks.sort_unstable();
+        marks.dedup();
+        assert_eq!(marks.len(), 9);
+    }
+
+    #[tokio::test]
+    async fn the_kernel_tells_what_waits_for_an_acknowledgement() -> io::Result<()> {
+        let listener = tokio::net::TcpListener::bind("127.0.0.1:0").await?;
+        let sender = TcpStream::connect(listener.local_addr()?).await?;
+        let (receiver, _) = listener.accept().await?;
+        // The receiver reads nothing, so the sender soon waits.
+        let mut sent = 0;
+        while let Ok(count) = sender.try_write(&[0; 65_536]) {
+            sent += count as u64;
+        }
+        let acked = acknowledged(&sender)?.expect("bytes wait");
+        assert!(acked < sent);
+        assert_eq!(acknowledged(&receiver)?, None);
+        Ok(())
     }
 }

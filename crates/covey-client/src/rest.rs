@@ -41,6 +41,9 @@ pub enum RestError {
         /// What is wrong.
         what: String,
     },
+    /// The mode's settings are none of the policy `stream`.
+    #[error("mode stream: {0}")]
+    Mode(String),
 }
 
 impl RestError {

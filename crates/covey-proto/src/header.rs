@@ -9,6 +9,9 @@ use crate::flow::FlowKey;
 /// The bytes that every flow's connection begins with: a name, and the version.
 const MAGIC: [u8; 4] = *b"CVF2";
 
+/// How the header of a flow with notes says so, in the place of `chunked`. Another version of notes has another number.
+const WITH_NOTES: u8 = 2;
+
 /// The length of a header without its label.
 pub const HEADER: usize = 28;
 
@@ -24,6 +27,9 @@ pub struct FlowHeader {
     /// Whether they come in chunks (see [`ChunkHeader`]), as they do if their number is not known, or
     /// if they may be compressed. Otherwise they follow as they are.
     pub chunked: bool,
+    /// Whether nobody is in charge: the sender puts [`Note`](crate::Note)s between chunks, and the receiver sends
+    /// [`Reply`](crate::Reply)s. Such a flow comes in chunks.
+    pub with_notes: bool,
     /// What the application calls it; at most 255 bytes. The name of a block, for one.
     pub label: Vec<u8>,
 }
@@ -63,7 +69,10 @@ impl FlowHeader {
             Direction::Pulled => 2,
         });
         out.push(u8::from(self.bytes.is_some()));
-        out.push(u8::from(self.chunked || self.bytes.is_none()));
+        out.push(match self.with_notes {
+            true => WITH_NOTES,
+            false => u8::from(self.chunked || self.bytes.is_none()),
+        });
         out.push(label.len() as u8);
         out.key(self.key);
         out.u64(self.bytes.unwrap_or(0));
@@ -86,9 +95,10 @@ impl FlowHeader {
             _ => return Err(bad("direction", *direction)),
         };
         // A flow of unknown length comes in chunks.
-        let chunked = match (sized, chunked) {
-            (_, 1) => true,
-            (1, 0) => false,
+        let (chunked, with_notes) = match (sized, *chunked) {
+            (_, WITH_NOTES) => (true, true),
+            (_, 1) => (true, false),
+            (1, 0) => (false, false),
             _ => return Err(bad("chunked", *chunked)),
         };
         let mut rest = Reader::new(rest);
@@ -102,18 +112,21 @@ impl FlowHeader {
             _ => return Err(bad("sized", *sized)),
         };
         let label = usize::from(*label);
-        Ok((FlowHeader { key, direction, bytes, chunked, label: Vec::new() }, label))
+        Ok((FlowHeader { key, direction, bytes, chunked, with_notes, label: Vec::new() }, label))
     }
 }
 
 /// The length of a chunk's header.
 pub const CHUNK_HEADER: usize = 16;
 
+/// The length of a [`Note`](crate::Note).
+pub const NOTE: usize = 24;
+
 /// The most bytes in a chunk, compressed or not.
 pub const MAX_CHUNK: usize = 1 << 20;
 
 /// What comes before a chunk of a flow. After the last chunk of a flow of which nobody knows how long it
-/// is comes one of 0 bytes.
+/// is comes one of 0 bytes. A chunk without bytes of the flow, of [`NOTE`] bytes, is a [`Note`](crate::Note).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkHeader {
     /// How it is compressed, if it is.
@@ -127,6 +140,10 @@ pub struct ChunkHeader {
 }
 
 impl ChunkHeader {
+    /// What comes before a note.
+    pub const OF_NOTE: ChunkHeader =
+        ChunkHeader { codec: None, raw: 0, coded: NOTE as u32, checksum: 0 };
+
     /// A chunk of so many bytes that follow as they are.
     pub fn plain(raw: u32) -> ChunkHeader {
         ChunkHeader { codec: None, raw, coded: raw, checksum: 0 }
@@ -156,7 +173,7 @@ impl ChunkHeader {
             return bad("codec of a chunk", bytes[0].into());
         };
         let fits = match codec {
-            None => coded == raw,
+            None => coded == raw || raw == 0 && coded == NOTE as u32,
             Some(_) => 0 < coded && coded < raw,
         };
         match () {

@@ -4,7 +4,8 @@
 //! another language can speak (docs/protocol.md). This crate does no I/O: [`encode`] appends a frame to
 //! a buffer, and a [`Decoder`] takes frames out of whatever bytes have come. Bytes that mean nothing
 //! are an error, never a panic, and a length is checked before memory is taken for it.
-//! A [`FlowHeader`] tells on a flow's own connection which flow it is.
+//! A [`FlowHeader`] tells on a flow's own connection which flow it is. Where nobody is in charge, [`Note`]s and
+//! [`Reply`]s travel on that connection, too.
 
 mod bytes;
 mod codec;
@@ -16,6 +17,7 @@ mod header;
 mod local;
 mod message;
 mod names;
+mod note;
 mod version;
 
 pub use codec::CodecName;
@@ -23,7 +25,7 @@ pub use decode::{Decoder, ProtoError};
 pub use flow::{FlowId, FlowKey};
 pub use frame::{Message, encode};
 pub use header::{
-    CHUNK_HEADER, ChunkHeader, Direction, FlowHeader, HEADER, HeaderError, MAX_CHUNK,
+    CHUNK_HEADER, ChunkHeader, Direction, FlowHeader, HEADER, HeaderError, MAX_CHUNK, NOTE,
 };
 pub use local::{Connected, FromApp, LOCAL_VERSION, MAX_LOCAL, MAX_LOCAL_FLOWS, Means, ToApp};
 pub use message::{
@@ -31,4 +33,5 @@ pub use message::{
     MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
     Use, Uses, Welcome,
 };
+pub use note::{Note, REPLY, Reply};
 pub use version::{APPEARANCES, IDS, OLDEST, USES, VERSION, common_version};

@@ -5,8 +5,8 @@ use std::net::{IpAddr, SocketAddr};
 use covey_proto::{
     APPEARANCES, Appearance, Appeared, CHUNK_HEADER, ChunkHeader, CodecName, Compressor, Connected,
     Decoder, Direction, Ended, Entry, FlowAnnouncement, FlowHeader, FlowId, FlowKey, FromAgent,
-    FromApp, HEADER, Hello, Means, Message, Processor, ProtoError, Refusal, ReportThreshold,
-    Schedule, Sent, ToAgent, ToApp, USES, Use, Uses, Welcome, encode,
+    FromApp, HEADER, Hello, Means, Message, Note, Processor, ProtoError, Refusal, Reply,
+    ReportThreshold, Schedule, Sent, ToAgent, ToApp, USES, Use, Uses, Welcome, encode,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -192,10 +192,11 @@ fn to_app() -> impl Strategy<Value = ToApp> {
 fn header() -> impl Strategy<Value = FlowHeader> {
     let direction = prop_oneof![Just(Direction::Pushed), Just(Direction::Pulled)];
     let bytes = prop_oneof![Just(None), any::<u64>().prop_map(Some)];
-    (key(), direction, bytes, any::<bool>(), vec(any::<u8>(), 0..256)).prop_map(
-        |(key, direction, bytes, chunked, label)| {
-            let chunked = chunked || bytes.is_none();
-            FlowHeader { key, direction, bytes, chunked, label }
+    let form = (any::<bool>(), any::<bool>());
+    (key(), direction, bytes, form, vec(any::<u8>(), 0..256)).prop_map(
+        |(key, direction, bytes, (chunked, with_notes), label)| {
+            let chunked = chunked || with_notes || bytes.is_none();
+            FlowHeader { key, direction, bytes, chunked, with_notes, label }
         },
     )
 }
@@ -382,11 +383,20 @@ fn a_flow_s_header_is_laid_out_as_documented() {
         direction: Direction::Pushed,
         bytes: Some(5),
         chunked: true,
+        with_notes: false,
         label: b"ab".to_vec(),
     };
     let mut bytes = Vec::new();
     header.encode(&mut bytes);
     assert_eq!(bytes, b"CVF2\x01\x01\x01\x02\x02\x01\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0ab");
+    bytes.clear();
+    FlowHeader { with_notes: true, ..header }.encode(&mut bytes);
+    assert_eq!(bytes[6], 2);
+    assert_eq!(ChunkHeader::OF_NOTE.encode(), *b"\0\0\0\0\0\0\0\0\x18\0\0\0\0\0\0\0");
+    let note = Note { is_complete: true, coflow: 0x0102, receiver: 0x0304, bytes: 5 };
+    assert_eq!(note.encode(), *b"\x02\0\0\0\x04\x03\0\0\x02\x01\0\0\0\0\0\0\x05\0\0\0\0\0\0\0");
+    let reply = Reply::Decided { priority: 3, receiver: 0x0304, bytes: 5, at_ns: 6 };
+    assert_eq!(reply.encode(), *b"\x01\x03\0\0\x04\x03\0\0\x05\0\0\0\0\0\0\0\x06\0\0\0\0\0\0\0");
     let chunk =
         ChunkHeader { codec: Some(CodecName::Lz4), raw: 0x0201, coded: 0x0103, checksum: 0x07 };
     assert_eq!(chunk.encode(), *b"\x01\0\0\0\x01\x02\0\0\x03\x01\0\0\x07\0\0\0");

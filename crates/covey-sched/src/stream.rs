@@ -14,7 +14,7 @@
 //! Priorities never rise, but for the [`escape`](crate::stream::EscapeRules) from starvation.
 //!
 //! [`Receiver`] is the state machine of one receiver. It has no view of the network. `network` runs all of them
-//! in a simulation, and carries what hosts tell each other.
+//! in a simulation, and carries what hosts tell each other. The client library runs them on real hosts.
 
 mod ended;
 mod escape;
@@ -24,26 +24,25 @@ mod present;
 mod receiver;
 mod relay;
 mod rules;
+mod setup;
 #[cfg(test)]
 mod test_world;
 #[cfg(test)]
 mod tests;
 
-use covey_core::{AnyPolicy, Promises, units};
+use covey_core::{AnyPolicy, Promises};
 
 pub use escape::{Escape, EscapeRules};
 pub use ids::{Proposal, sub_coflow_id};
 pub use receiver::{Input, Receiver, SubCoflow};
 pub use rules::{Condition, Equation, Rules};
+pub use setup::Setup;
 
 use crate::info::Info;
 use crate::queues;
 use crate::settings::Settings;
 use crate::spec::{Param, SpecError};
-use network::{Network, Setup};
-
-/// Values of the parameters that switch something.
-const SWITCH: &[(&str, bool)] = &[("true", true), ("false", false)];
+use network::Network;
 
 const fn param(name: &'static str, default: &'static str, help: &'static str) -> Param {
     Param { name, default, help }
@@ -93,57 +92,17 @@ pub(crate) const INFO: Info = Info {
     ],
     source: "Stream (ICNP) III",
     promises: |settings| {
-        setup(settings)?;
+        Setup::of(settings)?;
         // The escape bounds how long a flow waits, not how little it gets.
         Ok(Promises { conserves_work: true, ..Promises::default() })
     },
-    make: |settings| Ok(AnyPolicy::NonClairvoyant(Box::new(Network::new(setup(settings)?)))),
+    make: |settings| Ok(AnyPolicy::NonClairvoyant(Box::new(Network::new(Setup::of(settings)?)))),
 };
 
-fn setup(settings: &Settings) -> Result<Setup, SpecError> {
-    let weight = settings.number("aW", 0.0, 10.0)?;
-    let rules = Rules {
-        thresholds: thresholds(settings)?,
-        equation: settings
-            .choice("eq", &[("walk", Equation::Walk), ("literal", Equation::Literal)])?,
-        alpha: settings.number("alpha", 0.0, 1.0)?,
-        beta: settings.number("beta", 0.0, 1.0)?,
-        weight: if settings.choice("wp", SWITCH)? { weight } else { 0.0 },
-    };
-    let positive = |name: &str| {
-        let seconds = settings.duration(name)?;
-        let or = "a duration above zero, like 10ms";
-        if seconds > 0.0 { Ok(seconds) } else { Err(settings.bad(name, or)) }
-    };
-    let longest_s = positive("patience")?;
-    let raise_s = positive("raise")?;
-    let escape = match settings.text("escape") {
-        "off" => None,
-        _ => Some(EscapeRules { first_s: positive("escape")?, raise_s, longest_s }),
-    };
-    Ok(Setup {
-        rules,
-        escape,
-        rtt_s: settings.duration("rtt")?,
-        relays: settings.choice("relay", SWITCH)?,
-        tells_sizes: settings.choice("cp", SWITCH)?,
-        proposal: settings.choice("ids", &[("next", Proposal::Next), ("own", Proposal::Own)])?,
-    })
-}
-
-/// The threshold of each queue but the last, in bytes.
-fn thresholds(settings: &Settings) -> Result<Vec<f64>, SpecError> {
-    let queues = settings.integer("K", 2, 8)? as usize;
-    let (first, factor) = (settings.size("q1")?, settings.number("E", 1.01, 1e6)?);
-    let text = settings.text("thresholds");
-    if text == "exponential" {
-        return Ok((0..queues as i32 - 1).map(|k| first * factor.powi(k)).collect());
-    }
-    let sizes: Result<Vec<f64>, _> = text.split('/').map(units::parse_size).collect();
-    let is_right = |all: &Vec<f64>| all.len() == queues - 1 && all[0] > 0.0 && all.is_sorted();
-    sizes.ok().filter(is_right).ok_or_else(|| {
-        let expected =
-            format!("exponential, or K-1 = {} sizes, ascending, like 10MiB/100MiB", queues - 1);
-        settings.bad("thresholds", &expected)
-    })
+/// The settings of `stream` that `key=value,…` gives, with defaults for the others.
+///
+/// # Errors
+/// When a parameter is unknown, or a value is none that it may have.
+pub fn settings(given: &str) -> Result<Setup, SpecError> {
+    Setup::of(&Settings::new(INFO.name, INFO.params, given)?)
 }

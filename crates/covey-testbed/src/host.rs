@@ -260,6 +260,7 @@ async fn send_plain(
         direction: Direction::Pushed,
         bytes: Some(bytes),
         chunked: false,
+        with_notes: false,
         label: Vec::new(),
     };
     let mut first = Vec::new();

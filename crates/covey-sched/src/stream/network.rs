@@ -14,26 +14,11 @@ use covey_core::{
 };
 
 use super::ended::Ended;
-use super::escape::EscapeRules;
-use super::ids::{Proposal, sub_coflow_id};
+use super::ids::sub_coflow_id;
 use super::present::Present;
 use super::receiver::Input;
 use super::relay::{Relay, has_sent, next_look};
-use super::rules::Rules;
-
-/// What `stream` is set to.
-#[derive(Debug, Clone)]
-pub(super) struct Setup {
-    pub rules: Rules,
-    pub escape: Option<EscapeRules>,
-    /// A round trip, in seconds.
-    pub rtt_s: f64,
-    /// Whether senders relay.
-    pub relays: bool,
-    /// Whether sub-coflows that have completed tell their sizes to those that depend on them.
-    pub tells_sizes: bool,
-    pub proposal: Proposal,
-}
+use super::setup::Setup;
 
 /// A sub-coflow: its coflow with the serial number of that one's registration, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

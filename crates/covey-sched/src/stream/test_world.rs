@@ -7,7 +7,8 @@ use covey_core::{
     View, Wake,
 };
 
-use super::network::{Network, Setup};
+use super::network::Network;
+use super::setup::Setup;
 
 /// A coflow of a test: when it arrives, its flows as (source, destination, bytes), and the coflows on which it
 /// depends. It waits until these have ended.

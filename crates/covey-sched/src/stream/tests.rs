@@ -3,7 +3,7 @@
 use covey_core::SplitMix;
 
 use super::test_world::{History, Job, run};
-use super::{EscapeRules, Setup, setup};
+use super::{EscapeRules, Setup};
 use crate::settings::Settings;
 
 /// Queues of up to 10, 100 and 1000 bytes, no delays, no escape, and nothing but the bytes of a receiver, unless
@@ -18,7 +18,7 @@ fn set(given: &str) -> Setup {
         text = format!("{},{item}", others.join(","));
     }
     let settings = Settings::new(super::INFO.name, super::INFO.params, &text).unwrap();
-    setup(&settings).unwrap()
+    Setup::of(&settings).unwrap()
 }
 
 fn with(jobs: &[Job], given: &str) -> History {
@@ -222,7 +222,7 @@ fn what_has_not_happened_yet_does_not_change_decisions() {
 fn parameters_are_checked() {
     let message = |given: &str| {
         let settings = Settings::new(super::INFO.name, super::INFO.params, given).unwrap();
-        setup(&settings).err().map(|error| error.to_string()).unwrap_or_default()
+        Setup::of(&settings).err().map(|error| error.to_string()).unwrap_or_default()
     };
     assert_eq!(message(""), "");
     assert_eq!(message("K=8,thresholds=1/2/3/4/5/6/7,eq=literal,escape=off,rtt=0"), "");
