@@ -49,6 +49,7 @@ class AsyncClient(Base):
     async def start(
         cls,
         *,
+        mode: str = "coordinator",
         agent: str | os.PathLike[str] | None = "covey-data/agent.sock",
         coordinator: str | None = "127.0.0.1:7420",
         credentials: str | os.PathLike[str] = "covey-data",
@@ -60,6 +61,7 @@ class AsyncClient(Base):
     ) -> Self:
         """Find agent and coordinator; the arguments are those of `Client`."""
         pending = connect(
+            mode=mode,
             agent=agent,
             coordinator=coordinator,
             credentials=credentials,
@@ -70,7 +72,7 @@ class AsyncClient(Base):
             strict=strict,
         )
         client = cls()
-        asked = agent is not None or coordinator is not None
+        asked = mode == "coordinator" and (agent is not None or coordinator is not None)
         client._begin(await awaited(pending), asked=asked)
         return client
 

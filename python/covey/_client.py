@@ -45,6 +45,10 @@ class Client(Base):
     `strict`: then it is an error. With `agent=None` and `coordinator=None` that is what is wanted,
     and nothing is said.
 
+    With `mode="stream"` (or `"stream:K=8,…"`, settings of the policy `stream`) nobody is in charge:
+    receivers decide, senders mark packets, and neither agent nor coordinator is needed. All
+    applications of a coflow need the same mode.
+
     Methods wait without the interpreter's lock, and Ctrl-C ends that. As a context manager, or by
     `close`, it waits at the end until the coordinator knows that the flows have ended.
     """
@@ -52,6 +56,7 @@ class Client(Base):
     def __init__(
         self,
         *,
+        mode: str = "coordinator",
         agent: str | os.PathLike[str] | None = "covey-data/agent.sock",
         coordinator: str | None = "127.0.0.1:7420",
         credentials: str | os.PathLike[str] = "covey-data",
@@ -62,6 +67,7 @@ class Client(Base):
         strict: bool = False,
     ) -> None:
         pending = connect(
+            mode=mode,
             agent=agent,
             coordinator=coordinator,
             credentials=credentials,
@@ -71,7 +77,8 @@ class Client(Base):
             deadline=deadline,
             strict=strict,
         )
-        self._begin(pending.wait(), asked=agent is not None or coordinator is not None)
+        asked = mode == "coordinator" and (agent is not None or coordinator is not None)
+        self._begin(pending.wait(), asked=asked)
 
     def register(
         self,

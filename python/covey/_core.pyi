@@ -18,7 +18,7 @@ __version__: str
 
 def page_styles(labels: list[str], baseline: int | None) -> list[tuple[str, list[float]]]: ...
 
-Scheduled = Literal["yes", "no coordinator", "no agent"]
+Scheduled = Literal["yes", "no coordinator", "no agent", "by receivers"]
 
 Flow = tuple[int, int]
 """The number of its coflow, and its own within that."""
@@ -562,6 +562,7 @@ class Pending(Generic[T_co]):
         """Say that nobody wants it any more."""
 
 def connect(
+    mode: str,
     agent: str | None,
     coordinator: str | None,
     credentials: str,

@@ -132,6 +132,7 @@ def change(
 
 def connect(
     *,
+    mode: str,
     agent: str | os.PathLike[str] | None,
     coordinator: str | None,
     credentials: str | os.PathLike[str],
@@ -145,7 +146,7 @@ def connect(
     agent = None if agent is None else os.fspath(agent)
     credentials = os.fspath(credentials)
     return _core.connect(
-        agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict
+        mode, agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict
     )
 
 
@@ -193,7 +194,7 @@ class Base:
         """Whether the flows of this application are scheduled now: "yes" if the coordinator does it.
 
         With "no coordinator", flows keep the last rates that they were given and others send as fast
-        as they can; with "no agent", all do.
+        as they can; with "no agent", all do. In mode "stream" it is "by receivers".
         """
         scheduled = self._core.scheduled
         if scheduled == "yes":

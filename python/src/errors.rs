@@ -97,7 +97,9 @@ impl LiveError {
                 RestError::Away(_) | RestError::Late(_) => {
                     PyConnectionError::new_err(error.to_string())
                 }
-                RestError::Credentials { .. } => InputError::new_err(error.to_string()),
+                RestError::Credentials { .. } | RestError::Mode(_) => {
+                    InputError::new_err(error.to_string())
+                }
                 RestError::Answer(_) => CoordinatorError::new_err(error.to_string()),
                 RestError::Refused { status, .. } => {
                     let raised = CoordinatorError::new_err(error.to_string());

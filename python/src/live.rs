@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use covey_client::{
     Blocks, Client, Coflow, CoflowSpec, CoflowStatus, FlowReceiver, FlowSender, Incoming, Listener,
-    Options, Update,
+    ModeError, Options, Update,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -84,8 +84,9 @@ pub struct LiveClient {
 /// Finds the agent on this host, and the coordinator.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's callers name them")]
-#[pyo3(signature = (agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict))]
+#[pyo3(signature = (mode, agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict))]
 pub fn connect(
+    mode: &str,
     agent: Option<PathBuf>,
     coordinator: Option<String>,
     credentials: PathBuf,
@@ -95,6 +96,7 @@ pub fn connect(
     deadline: f64,
     strict: bool,
 ) -> PyResult<Pending> {
+    let mode = mode.parse().map_err(|error: ModeError| InputError::new_err(error.to_string()))?;
     let (deadline, lease) = (seconds("deadline", deadline)?, seconds("lease", lease)?);
     let hold_max = hold_max.map(|hold_max| seconds("hold_max", hold_max)).transpose()?;
     let threads = Arc::new(Threads::start()?);
@@ -110,6 +112,7 @@ pub fn connect(
             }
         };
         let options = Options {
+            mode,
             agent,
             coordinator,
             credentials,

@@ -305,3 +305,25 @@ def test_a_coordinator_that_is_away_comes_back(tmp_path):
         ):
             flow.write(b"def")
         assert read() == b"def"
+
+
+def test_without_anybody_in_charge(tmp_path):
+    """In mode stream receivers decide: neither agent nor coordinator is there, and no warning is given."""
+    nowhere = {"credentials": tmp_path, "agent": tmp_path / "no.sock"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        with (
+            covey.Client(mode="stream:K=8,q1=100kB", **nowhere) as sender,
+            covey.Client(mode="stream:K=8,q1=100kB", **nowhere) as receiver,
+            receiver.listen("127.0.0.1:0") as listener,
+        ):
+            assert sender.scheduled == "by receivers"
+            coflow = sender.register([(0, 1)])
+            come = in_thread(lambda: listener.accept().read())
+            with coflow.open(0, listener.address) as flow:
+                flow.write(DATA)
+            assert come() == DATA
+    with pytest.raises(covey.InputError, match="'stream'"):
+        covey.Client(mode="steam", **nowhere)
+    with pytest.raises(covey.InputError, match="q1"):
+        covey.Client(mode="stream:q1=nothing", **nowhere)

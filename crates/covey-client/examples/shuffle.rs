@@ -12,14 +12,17 @@ use std::error::Error;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
-use covey_client::{Client, Coflow, CoflowSpec, Flow, FlowReceiver, Incoming, Options, Scheduled};
+use covey_client::{
+    Client, Coflow, CoflowSpec, Flow, FlowReceiver, Incoming, Mode, Options, Scheduled,
+};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-const USAGE: &str = "usage: shuffle receive ADDRESS
+const USAGE: &str = "usage: shuffle receive ADDRESS [--mode coordinator|stream[:key=value,…]]
        shuffle send ADDRESS [--name shuffle] [--megabytes 100] [--flows 2] [--to-port 1]
+               [--mode coordinator|stream[:key=value,…]]
                [--agent covey-data/agent.sock] [--coordinator 127.0.0.1:7420] [--credentials covey-data]";
 
 #[tokio::main]
@@ -44,16 +47,18 @@ async fn run() -> Result<()> {
         options.insert(name, words.next().ok_or(USAGE)?);
     }
     match command.as_str() {
-        "receive" => receive(&address).await,
+        "receive" => receive(&address, &options).await,
         "send" => send(&address, &options).await,
         _ => Err(USAGE.into()),
     }
 }
 
 /// Reads flows as they come, each in a task of its own.
-async fn receive(address: &str) -> Result<()> {
-    // A receiver needs neither agent nor coordinator: flows are scheduled where they are sent.
-    let options = Options { agent: None, coordinator: None, ..Options::default() };
+async fn receive(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
+    // A receiver needs neither agent nor coordinator: flows are scheduled where they are sent. In mode stream it decides
+    // itself.
+    let options =
+        Options { mode: mode(given)?, agent: None, coordinator: None, ..Options::default() };
     let client = Client::start(options).await?;
     let mut listener = client.listen(address).await?;
     println!("listening at {}", listener.local_addr());
@@ -66,6 +71,10 @@ async fn receive(address: &str) -> Result<()> {
             });
         }
     }
+}
+
+fn mode(given: &BTreeMap<String, String>) -> Result<Mode> {
+    Ok(given.get("mode").map_or(Ok(Mode::default()), |text| text.parse())?)
 }
 
 /// Reads a flow to its end.
@@ -105,6 +114,7 @@ async fn send(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
     let count = number("flows", 2)?;
     let size = u64::from(number("megabytes", 100)?) * 1_000_000 / u64::from(count);
     let client = Client::start(Options {
+        mode: mode(given)?,
         agent: Some(PathBuf::from(text("agent", "covey-data/agent.sock"))),
         coordinator: Some(text("coordinator", "127.0.0.1:7420").parse()?),
         credentials: PathBuf::from(text("credentials", "covey-data")),
@@ -121,6 +131,7 @@ async fn send(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
     let scheduled = client.scheduled();
     match coflow.is_registered() {
         true => println!("{name}: coflow {}, scheduled: {scheduled}", coflow.id()),
+        false if scheduled == Scheduled::ByReceivers => println!("{name}: scheduled: {scheduled}"),
         false => println!("{name}: not registered, scheduled: no"),
     }
     let mut sending = JoinSet::new();
