@@ -131,6 +131,9 @@ impl<'a> Cluster<'a> {
         command.args(["--listen", &self.lab.listen_address(host).to_string()]);
         command.arg("--trace").arg(self.replay.trace);
         command.args(["--ratio", &self.replay.ratio.to_string()]);
+        if let Scheduler::Receivers(settings) = self.replay.scheduler {
+            command.args(["--stream", settings]);
+        }
         if let Some((clients, _)) = self.addresses {
             command.arg("--agent").arg(self.agent_socket(host));
             command.arg("--credentials").arg(self.data());
@@ -163,7 +166,13 @@ impl<'a> Cluster<'a> {
         }
         let all: Vec<String> = addresses.into_iter().flatten().collect();
         let line = format!("hosts {}", all.join(" "));
-        self.hosts.iter_mut().flatten().try_for_each(|host| host.tell(&line))
+        self.hosts.iter_mut().flatten().try_for_each(|host| host.tell(&line))?;
+        let rate = self.replay.background_rate;
+        if rate > 0.0 {
+            let line = format!("background {}", rate as u64);
+            self.hosts.iter_mut().flatten().try_for_each(|host| host.tell(&line))?;
+        }
+        Ok(())
     }
 
     /// The coordinator's number.

@@ -19,14 +19,16 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use covey_client::{Client, CoflowSpec, Flow, Incoming, Listener, Options, Scheduled};
+use covey_client::{Client, CoflowSpec, Flow, Incoming, Listener, Mode, Options, Scheduled};
 use covey_proto::{Direction, FlowHeader, FlowKey, HEADER};
 use covey_trace::Workload;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::mpsc;
 
+use crate::background;
 use crate::error::TestbedError;
+use crate::network::BACKGROUND;
 use crate::pattern::Pattern;
 
 /// A host.
@@ -46,13 +48,18 @@ pub struct Host {
 
 /// The scheduler of a host's flows.
 #[derive(Debug, Clone)]
-pub struct Scheduling {
-    /// The agent's socket.
-    pub agent: PathBuf,
-    /// The coordinator's address for clients.
-    pub coordinator: SocketAddr,
-    /// The coordinator's credentials.
-    pub credentials: PathBuf,
+pub enum Scheduling {
+    /// A coordinator.
+    Coordinator {
+        /// The agent's socket.
+        agent: PathBuf,
+        /// The coordinator's address for clients.
+        coordinator: SocketAddr,
+        /// The coordinator's credentials.
+        credentials: PathBuf,
+    },
+    /// Nobody: receivers decide, by the policy `stream` with these settings.
+    Receivers(String),
 }
 
 /// Number of bytes that must have arrived before the kernel wakes a reader. It is large because
@@ -86,19 +93,22 @@ struct Shared {
 /// The host cannot listen, or cannot read the trace.
 pub async fn host(config: Host) -> Result<(), TestbedError> {
     let workload = covey_trace::open(&config.trace.display().to_string())?;
-    let client = match config.scheduling {
-        None => None,
-        Some(Scheduling { agent, coordinator, credentials }) => {
-            let options = Options {
-                agent: Some(agent),
-                coordinator: Some(coordinator),
-                credentials,
-                hold_max: None,
-                start_small: 0,
-                ..Options::default()
-            };
-            Some(Client::start(options).await?)
+    let options = config.scheduling.map(|scheduling| match scheduling {
+        Scheduling::Coordinator { agent, coordinator, credentials } => Options {
+            agent: Some(agent),
+            coordinator: Some(coordinator),
+            credentials,
+            hold_max: None,
+            start_small: 0,
+            ..Options::default()
+        },
+        Scheduling::Receivers(settings) => {
+            Options { mode: Mode::Stream(settings), ..Options::default() }
         }
+    });
+    let client = match options {
+        None => None,
+        Some(options) => Some(Client::start(options).await?),
     };
     let pattern = Pattern::new(config.ratio);
     let shared = Arc::new(Shared { host: config.host, workload, pattern, client });
@@ -107,7 +117,7 @@ pub async fn host(config: Host) -> Result<(), TestbedError> {
             let listener = client.listen(config.listen).await?;
             let address = listener.local_addr();
             tokio::spawn(receive(listener, shared.clone()));
-            while client.scheduled() != Scheduled::Yes {
+            while !matches!(client.scheduled(), Scheduled::Yes | Scheduled::ByReceivers) {
                 tokio::time::sleep(Duration::from_millis(20)).await;
             }
             address
@@ -128,6 +138,21 @@ pub async fn host(config: Host) -> Result<(), TestbedError> {
         match (words.first().copied(), number(1), number(2)) {
             (Some("hosts"), ..) => {
                 hosts = words[1..].iter().filter_map(|word| word.parse().ok()).collect();
+            }
+            (Some("background"), Some(rate), _) => {
+                let next = (config.host as usize + 1) % hosts.len().max(1);
+                let to =
+                    |host: usize| hosts.get(host).map(|at| SocketAddr::new(at.ip(), BACKGROUND));
+                if let (Some(own), Some(to)) = (to(config.host as usize), to(next)) {
+                    background::drop_all(own)?;
+                    background::send(own.ip(), to, rate as f64)?;
+                }
+            }
+            (Some("delays"), ..) => {
+                let delays = shared.client.as_ref().map(Client::decision_delays);
+                let delays = delays.unwrap_or_default().into_iter();
+                let words: String = delays.map(|delay| format!(" {}", delay.as_nanos())).collect();
+                say(&format!("delays{words}"));
             }
             (Some("register"), Some(coflow), _) => {
                 let parents = words.get(2).map_or("", |word| *word).split(',');
@@ -176,7 +201,9 @@ async fn register(shared: Arc<Shared>, coflow: usize, parents: Vec<u64>) {
         ..CoflowSpec::of(it.flows.iter().map(flow).collect())
     };
     match client.register(&spec).await {
-        Ok(registered) if registered.is_registered() => {
+        Ok(registered)
+            if registered.is_registered() || client.scheduled() == Scheduled::ByReceivers =>
+        {
             say(&format!("registered {coflow} {}", registered.id()));
         }
         Ok(alone) => say(&format!("unregistered {coflow} {}", alone.id())),

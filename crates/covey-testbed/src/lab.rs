@@ -48,19 +48,24 @@ impl Lab {
         rustix::process::geteuid().is_root()
     }
 
-    /// Makes `hosts` namespaces on links of `link_bps` bits per second, after removing those of an earlier testbed.
-    /// `program` is this program: it is started once more as the warden, which removes everything if this process is
+    /// Makes `hosts` namespaces on links of `link_bps` bits per second, after removing those of an earlier testbed. The
+    /// links' ends have so many strict `queues`; `None`: one for each class selector, and plain traffic last. `program` is this program: it is started once more as the warden, which removes everything if this process is
     /// killed.
     ///
     /// # Errors
     /// The system cannot make them.
-    pub fn isolated(hosts: u32, link_bps: f64, program: &Path) -> Result<Lab, TestbedError> {
+    pub fn isolated(
+        hosts: u32,
+        link_bps: f64,
+        queues: Option<u32>,
+        program: &Path,
+    ) -> Result<Lab, TestbedError> {
         let lock = lock()?;
         network::tear_down()?;
         let mut command = Command::new(program);
         let warden = Process::start("warden", command.args(["testbed-part", "warden"]), None)?;
         let lab = Lab { hosts, kind: Kind::Namespaces { _warden: warden, _lock: lock } };
-        network::build(hosts, link_bps)?;
+        network::build(hosts, link_bps, queues)?;
         Ok(lab)
     }
 

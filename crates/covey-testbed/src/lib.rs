@@ -5,6 +5,7 @@
 //! real programs, each host has a process ([`host`]) whose flows are real connections made by the client library, and
 //! every byte is checked where it arrives. The result is an `Outcome`, like the simulator's.
 
+mod background;
 mod cluster;
 mod error;
 mod faults;

@@ -5,6 +5,8 @@ use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
 use std::process::{Command, Stdio};
 
+use covey_client::mark_of_queue;
+
 use crate::error::TestbedError;
 
 /// The programs of the system that are needed.
@@ -38,6 +40,8 @@ pub const CLIENTS: u16 = 7420;
 pub const AGENTS: u16 = 7421;
 /// The port where hosts listen for flows.
 pub const FLOWS: u16 = 7430;
+/// The port to which background traffic goes.
+pub const BACKGROUND: u16 = 7431;
 
 /// The name of a host's namespace.
 pub fn host_name(host: u32) -> String {
@@ -80,8 +84,9 @@ fn run(program: &[&str], input: &str) -> Result<String, TestbedError> {
     Err(error(said.lines().next().unwrap_or("failed and did not say why").to_owned()))
 }
 
-/// Makes `hosts` namespaces behind a router, on links of `link_bps` in each direction.
-pub fn build(hosts: u32, link_bps: f64) -> Result<(), TestbedError> {
+/// Makes `hosts` namespaces behind a router, on links of `link_bps` in each direction, whose ends have so many strict
+/// `queues`; `None`: a queue for each class selector, and plain traffic last.
+pub fn build(hosts: u32, link_bps: f64, queues: Option<u32>) -> Result<(), TestbedError> {
     let mut all = format!("netns add {ROUTER}\n");
     for host in 0..hosts {
         let name = host_name(host);
@@ -94,7 +99,7 @@ pub fn build(hosts: u32, link_bps: f64) -> Result<(), TestbedError> {
     let mut shaping = String::new();
     for host in 0..hosts {
         router += &format!("addr add 10.77.{host}.1/24 dev h{host}\nlink set h{host} up\n");
-        shaping += &shape(&format!("h{host}"), link_bps, QUEUE);
+        shaping += &shape(&format!("h{host}"), link_bps, QUEUE, queues);
     }
     run(&["ip", "-n", ROUTER, "-batch", "-"], &router)?;
     run(&["tc", "-n", ROUTER, "-batch", "-"], &shaping)?;
@@ -108,7 +113,7 @@ pub fn build(hosts: u32, link_bps: f64) -> Result<(), TestbedError> {
              route add default via 10.77.{host}.1\n"
         );
         run(&["ip", "-n", &name, "-batch", "-"], &lines)?;
-        run(&["tc", "-n", &name, "-batch", "-"], &shape("eth0", link_bps, OWN_QUEUE))?;
+        run(&["tc", "-n", &name, "-batch", "-"], &shape("eth0", link_bps, OWN_QUEUE, queues))?;
         // Many processes share this machine's processors, and each is late now and then. So buffers
         // must hold the bytes that arrive meanwhile, and a flow that has waited must continue with
         // its old window.
@@ -151,12 +156,14 @@ fn settings(name: &str, settings: &[&str]) -> Result<(), TestbedError> {
 
 /// The queues at a link's end. First come messages to the coordinator and acknowledgements without data, which would
 /// otherwise wait behind data; then the DSCP classes, the highest first. Each class is guaranteed a hundredth of the
-/// link, so none starves.
-fn shape(device: &str, link_bps: f64, queue: u32) -> String {
+/// link, so none starves. With `queues`, these many serve the marks that senders choose among, and plain traffic is in
+/// the first: nobody who marks packets may push it aside.
+fn shape(device: &str, link_bps: f64, queue: u32, queues: Option<u32>) -> String {
     let rate = |part: f64| format!("{}bit", (link_bps * part).max(8.0) as u64);
     let (all, little) = (rate(1.0), rate(0.01));
+    let default = queues.map_or(27, |_| 20);
     let mut lines = format!(
-        "qdisc add dev {device} root handle 1: htb default 27\n\
+        "qdisc add dev {device} root handle 1: htb default {default}\n\
          class add dev {device} parent 1: classid 1:1 htb rate {all} ceil {all} quantum 60000\n"
     );
     let mut class = |id: u32, prio: u32, rate: &str| {
@@ -167,8 +174,8 @@ fn shape(device: &str, link_bps: f64, queue: u32) -> String {
         );
     };
     class(10, 0, &rate(0.05));
-    for index in 0..8 {
-        class(20 + index, (index + 1).min(7), &little);
+    for index in 0..queues.unwrap_or(8) {
+        class(20 + index, (index + u32::from(queues.is_none_or(|all| all < 8))).min(7), &little);
     }
     let mut filter = |prio: u32, matches: &str, id: u32| {
         lines += &format!(
@@ -180,8 +187,13 @@ fn shape(device: &str, link_bps: f64, queue: u32) -> String {
         filter(1, &format!("match ip sport {port} 0xffff"), 10);
     }
     filter(2, "match ip protocol 6 0xff match u16 0x0000 0xff80 at 2", 10);
-    for index in 0..7 {
-        filter(3, &format!("match ip tos {:#x} 0xe0", (7 - index) << 5), 20 + index);
+    match queues {
+        None => (0..7).for_each(|index| {
+            filter(3, &format!("match ip tos {:#x} 0xe0", (7 - index) << 5), 20 + index);
+        }),
+        Some(queues) => (0..queues).for_each(|index| {
+            filter(3, &format!("match ip tos {:#x} 0xfc", mark_of_queue(index)), 20 + index);
+        }),
     }
     lines
 }

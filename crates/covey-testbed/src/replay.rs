@@ -33,6 +33,9 @@ pub struct Found {
     pub unsettled: usize,
     /// Seconds from the first arrival to the last end.
     pub wall_s: f64,
+    /// Seconds that decisions of receivers took until packets were marked at senders, where nobody is in charge; the last
+    /// 4,096 of each host, in no order.
+    pub decision_delays_s: Vec<f64>,
     /// CPU seconds of the coordinator.
     pub coordinator_cpu_s: f64,
     /// CPU seconds of all agents.
@@ -233,6 +236,9 @@ impl<'a> Run<'a> {
         if !self.replay.faults.is_empty() {
             self.found.unsettled = self.settle(cluster, said)?;
         }
+        if let Scheduler::Receivers(_) = self.replay.scheduler {
+            self.found.decision_delays_s = self.ask_delays(cluster, said)?;
+        }
         self.found.failed = (0..coflows).filter(|&k| self.coflows[k].has_failed).collect();
         Ok(std::mem::take(&mut self.found))
     }
@@ -295,7 +301,7 @@ impl<'a> Run<'a> {
         let Some(driver) = drivers.find(|&host| cluster.is_alive(host)) else { return Ok(()) };
         match self.replay.scheduler {
             Scheduler::Tcp => self.start(cluster, k, 0),
-            Scheduler::Policy(_) => {
+            Scheduler::Policy(_) | Scheduler::Receivers(_) => {
                 let parents = coflow.parents.iter();
                 let parents = parents.filter_map(|&parent| self.coflows[parent as usize].id);
                 let parents: Vec<String> = parents.map(|id| id.to_string()).collect();
@@ -409,17 +415,53 @@ impl<'a> Run<'a> {
         cluster: &mut Cluster<'_>,
         said: &Receiver<Said>,
     ) -> Result<usize, TestbedError> {
+        let has_agent = |cluster: &Cluster<'_>, host| cluster.has_agent(host);
+        self.ask(cluster, said, "settle", has_agent, |line| line == "settled")
+    }
+
+    /// Asks all hosts how long decisions of receivers took.
+    fn ask_delays(
+        &self,
+        cluster: &mut Cluster<'_>,
+        said: &Receiver<Said>,
+    ) -> Result<Vec<f64>, TestbedError> {
+        let mut all = Vec::new();
+        self.ask(
+            cluster,
+            said,
+            "delays",
+            |_, _| true,
+            |line| {
+                let Some(delays) = line.strip_prefix("delays") else { return false };
+                let delays = delays.split_whitespace().filter_map(|word| word.parse::<f64>().ok());
+                all.extend(delays.map(|ns| ns * 1e-9));
+                true
+            },
+        )?;
+        Ok(all)
+    }
+
+    /// Sends a line to some of the hosts that run, and waits for the answer of each. Returns the number of hosts that
+    /// have not answered in time.
+    fn ask(
+        &self,
+        cluster: &mut Cluster<'_>,
+        said: &Receiver<Said>,
+        line: &str,
+        is_asked: impl Fn(&Cluster<'_>, u32) -> bool,
+        mut is_answer: impl FnMut(&str) -> bool,
+    ) -> Result<usize, TestbedError> {
         let mut waited_for: BTreeSet<usize> = (0..self.workload.ports)
-            .filter(|&host| cluster.is_alive(host) && cluster.has_agent(host))
+            .filter(|&host| cluster.is_alive(host) && is_asked(cluster, host))
             .map(|host| host as usize)
             .collect();
         for &host in &waited_for {
-            cluster.tell(host as u32, "settle")?;
+            cluster.tell(host as u32, line)?;
         }
         let until = Instant::now() + SETTLED_WITHIN;
         while !waited_for.is_empty() && Instant::now() < until {
             match said.recv_timeout(Duration::from_millis(100)) {
-                Ok(Said { by, line: Some(line) }) if line == "settled" => {
+                Ok(Said { by, line: Some(line) }) if is_answer(&line) => {
                     waited_for.remove(&by);
                 }
                 Ok(Said { by, line: None }) => cluster.has_ended(by)?,
@@ -430,7 +472,7 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Maximum time until the coordinator has acknowledged all ends.
+/// Maximum time until all hosts have answered, or the coordinator has acknowledged all ends.
 const SETTLED_WITHIN: Duration = Duration::from_secs(15);
 
 /// Takes the first entry if it is due.

@@ -14,6 +14,8 @@ pub enum Scheduler<'a> {
     Tcp,
     /// A coordinator with this policy, and agents.
     Policy(&'a str),
+    /// Nobody: receivers decide, by the policy `stream` with these settings.
+    Receivers(&'a str),
 }
 
 /// The inputs of a replay.
@@ -28,6 +30,8 @@ pub struct Replay<'a> {
     pub scheduler: Scheduler<'a>,
     /// Speed of the ports, in bytes of flows per second.
     pub port_rate: f64,
+    /// Background traffic that each host sends and receives, in bytes per second on the link.
+    pub background_rate: f64,
     /// Maximum duration in seconds.
     pub limit_s: f64,
     /// Compression ratio of the flows' bytes; 1 if they cannot be compressed.

@@ -35,11 +35,13 @@ Examples:
   covey testbed builtin:fb-like --policies tcp,philae --report testbed.html
   covey testbed trace.txt --policies philae --fault coordinator@5s+10s --fault link:3@8s+5s
   covey testbed trace.txt --policies sebf,fvdf,aalo:compress=zstd --ratio 0.48
+  covey testbed trace.txt --policies tcp,stream --hosts 8 --switch-queues 4 --background 50%
 Each host is a network namespace behind a router, on a link of its own; coordinator and agents are
 `covey serve` and `covey agent`. Receivers check every byte. The output sets the simulator's
 prediction for the same folded trace beside each result. The simulator's ports, like the
 coordinator's, have 0.92 of a link's speed: headers take 0.044, the rest lets queues drain.
-`tcp` is TCP without Covey; `fair` predicts it.
+`tcp` is TCP without Covey; `fair` predicts it. With `stream` there is neither coordinator nor
+agent: receivers decide, senders mark packets, and links serve them by mark.
 With faults the output is the fate of coflows and bytes instead, and the command fails if it loses
 bytes that could be delivered.
 It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no link limits TCP.")]
@@ -66,6 +68,15 @@ pub struct Testbed {
     /// of its own; idle: the idle share of this machine
     #[arg(long, value_name = "SHARE", default_value = "1")]
     cpu: String,
+    /// Strict queues at the links' ends, as a switch has them, 2 to 8: marked packets go to the queue
+    /// of their mark, plain ones to the first [default: a queue for each class selector, plain
+    /// packets last]
+    #[arg(long, value_name = "N")]
+    switch_queues: Option<u32>,
+    /// Traffic that belongs to nobody, as a share of each link, like 50%: datagrams at a constant
+    /// rate, unmarked
+    #[arg(long, value_name = "SHARE", default_value = "0%")]
+    background: String,
     #[command(flatten)]
     folding: Folding,
     /// Break a part during the replay, and repair it later (may be given several times):
@@ -109,6 +120,9 @@ pub enum Process {
         /// The coordinator's credentials
         #[arg(long)]
         credentials: Option<PathBuf>,
+        /// Settings of the policy `stream`, if receivers decide
+        #[arg(long, conflicts_with = "agent")]
+        stream: Option<String>,
     },
     /// The process that removes the testbed when standard input ends
     Warden,
@@ -119,11 +133,21 @@ impl Process {
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Process::Warden => Ok(covey_testbed::warden()?),
-            Process::Host { host, listen, trace, ratio, agent, coordinator, credentials } => {
-                let scheduling = match (agent, coordinator, credentials) {
-                    (Some(agent), Some(coordinator), Some(credentials)) => {
-                        Some(Scheduling { agent, coordinator, credentials })
+            Process::Host {
+                host,
+                listen,
+                trace,
+                ratio,
+                agent,
+                coordinator,
+                credentials,
+                stream,
+            } => {
+                let scheduling = match (agent, coordinator, credentials, stream) {
+                    (Some(agent), Some(coordinator), Some(credentials), _) => {
+                        Some(Scheduling::Coordinator { agent, coordinator, credentials })
                     }
+                    (.., Some(settings)) => Some(Scheduling::Receivers(settings)),
                     _ => None,
                 };
                 let host = Host { trace, host, listen, ratio, scheduling };
@@ -176,7 +200,16 @@ impl Testbed {
                 return Err(Failure::argument("--fault", what, format!("{fault:?}")));
             }
         }
-        let port_rate = link * PAYLOAD;
+        let background = share("--background", &self.background)?;
+        if !isolated && (background > 0.0 || self.switch_queues.is_some()) {
+            let what = "hosts on links of their own, which need root";
+            return Err(Failure::argument("--background, --switch-queues", what, "loopback"));
+        }
+        if self.switch_queues.is_some_and(|queues| !(2..=8).contains(&queues)) {
+            let found = self.switch_queues.unwrap_or_default();
+            return Err(Failure::argument("--switch-queues", "from 2 to 8", found));
+        }
+        let port_rate = link * (1.0 - background) * PAYLOAD;
         let mut setup =
             Setup { port_rate: Some(format!("{}bps", port_rate * 8.0)), ..Setup::default() };
         if self.cpu != "idle" {
@@ -187,6 +220,7 @@ impl Testbed {
             output::note("on loopback no link limits TCP: tcp is left out");
             contenders.retain(|it| it != TCP);
         }
+        contenders.iter().try_for_each(|spec| self.check_queues(spec))?;
         let baseline = match &self.baseline {
             None => 0,
             Some(name) => baseline_index(&covey_sched::normalized(name), &contenders)?,
@@ -206,7 +240,7 @@ impl Testbed {
         let program = program()?;
         let stop = watch_signals()?;
         let lab = if isolated {
-            Lab::isolated(self.hosts, link * 8.0, &program)?
+            Lab::isolated(self.hosts, link * 8.0, self.switch_queues, &program)?
         } else {
             Lab::loopback(self.hosts)
         };
@@ -221,6 +255,7 @@ impl Testbed {
                     program: &program,
                     scheduler: scheduler(spec),
                     port_rate,
+                    background_rate: link * background,
                     limit_s,
                     ratio,
                     cpu: &self.cpu,
@@ -260,6 +295,34 @@ impl Testbed {
     }
 }
 
+impl Testbed {
+    /// Checks that the switch has a queue for each priority of a contender.
+    fn check_queues(&self, spec: &str) -> Result<(), Failure> {
+        let (Scheduler::Receivers(settings), Some(queues)) = (scheduler(spec), self.switch_queues)
+        else {
+            return Ok(());
+        };
+        // The simulator's prediction checks the settings.
+        let needed = covey_sched::stream::settings(settings).map_or(0, |it| it.rules.queues());
+        if needed <= queues {
+            return Ok(());
+        }
+        let expected = format!("at most {queues} priorities, as --switch-queues {queues} says");
+        Err(Failure::argument("--policies", expected, format!("'{spec}' with {needed}")))
+    }
+}
+
+/// Reads a share of a link, less than all of it.
+fn share(name: &str, text: &str) -> Result<f64, Failure> {
+    let number = match text.strip_suffix('%') {
+        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
+        None => text.parse(),
+    };
+    number.ok().filter(|share| (0.0..=0.9).contains(share)).ok_or_else(|| {
+        Failure::argument(name, "from 0% to 90%, like 50% or 0.5", format!("'{text}'"))
+    })
+}
+
 /// Emulated hosts that run policies one after the other.
 pub struct Emulated {
     lab: Lab,
@@ -280,7 +343,7 @@ impl Emulated {
         }
         let program = program()?;
         let stop = watch_signals()?;
-        let lab = Lab::isolated(hosts, link * 8.0, &program)?;
+        let lab = Lab::isolated(hosts, link * 8.0, None, &program)?;
         Ok(Emulated { lab, program, port_rate: link * PAYLOAD, stop })
     }
 
@@ -300,6 +363,7 @@ impl Emulated {
             program: &self.program,
             scheduler: scheduler(policy),
             port_rate: self.port_rate,
+            background_rate: 0.0,
             limit_s: LIMIT_S,
             ratio,
             // Each host counts as having a processor of its own if its flows are compressible.
@@ -311,8 +375,16 @@ impl Emulated {
     }
 }
 
+/// The policy whose receivers decide on the testbed, too.
+const STREAM: &str = "stream";
+
 fn scheduler(spec: &str) -> Scheduler<'_> {
-    if spec == TCP { Scheduler::Tcp } else { Scheduler::Policy(spec) }
+    let (name, settings) = spec.split_once(':').unwrap_or((spec, ""));
+    match name {
+        TCP => Scheduler::Tcp,
+        STREAM => Scheduler::Receivers(settings),
+        _ => Scheduler::Policy(spec),
+    }
 }
 
 fn program() -> Result<PathBuf, Failure> {
@@ -476,6 +548,19 @@ fn against_predictions(comparison: &Comparison<'_>, measured: &[Measured]) -> St
             share(found.coordinator_cpu_s),
             found.bytes,
         );
+    }
+    for Measured { spec, found } in measured {
+        let mut delays = found.decision_delays_s.clone();
+        delays.sort_unstable_by(f64::total_cmp);
+        let at = |part: f64| delays.get((part * delays.len() as f64) as usize).copied();
+        if let (Some(median), Some(p95)) = (at(0.5), at(0.95)) {
+            let (count, median, p95) = (delays.len(), median * 1e3, p95 * 1e3);
+            let _ = writeln!(
+                text,
+                "{spec}: a decision of a receiver was in force at the sender after {median:.2} ms (median), \
+                 {p95:.2} ms (p95; {count} decisions)"
+            );
+        }
     }
     text
 }
