@@ -62,6 +62,25 @@ pub struct TestbedRun {
     pub fold: Option<usize>,
     /// Compressed size over original size of the flows' data; 1 for incompressible data.
     pub ratio: f64,
+    /// The hosts and their links.
+    pub network: TestbedNetwork,
+}
+
+/// The emulated network of a testbed run. Links have 100 Mbit/s.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct TestbedNetwork {
+    /// Number of hosts.
+    pub hosts: u32,
+    /// Number of strict queues at links' ends; `None`: one for each class selector, and plain traffic last.
+    pub switch_queues: Option<u32>,
+    /// Share of each link that background traffic takes, from each host to the next.
+    pub background: f64,
+}
+
+impl Default for TestbedNetwork {
+    fn default() -> Self {
+        Self { hosts: 16, switch_queues: None, background: 0.0 }
+    }
 }
 
 impl Platform {

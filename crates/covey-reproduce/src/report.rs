@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::finding::{Finding, Published, Setting, Verdict};
 use crate::item::{Item, Section};
-use crate::plan::{BIG_SWITCH, LiveRun, Platform, Results, RunId};
+use crate::plan::{BIG_SWITCH, LiveRun, Platform, Results, RunId, TestbedNetwork, TestbedRun};
 
 /// How the numbers of a report are found.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
@@ -156,8 +156,6 @@ fn number(finding: &Finding, results: &Results<'_>) -> Number {
 /// Speed of each port of a live run, in bits per second.
 pub const LIVE_RATE_BPS: f64 = 1e9;
 
-/// Number of hosts of the testbed.
-pub const TESTBED_HOSTS: u32 = 16;
 /// Speed of each host's link of the testbed, in bits per second.
 pub const TESTBED_RATE_BPS: f64 = 1e8;
 
@@ -212,7 +210,15 @@ fn name(run: RunId, results: &Results<'_>) -> String {
             let reports = if *reports_always { ", reports in each" } else { "" };
             format!(" live, intervals of {} ms{reports}", 1e3 * interval_s)
         }
-        Platform::Testbed(_) => format!(" on {TESTBED_HOSTS} hosts"),
+        Platform::Testbed(TestbedRun { network, .. }) => {
+            let TestbedNetwork { hosts, switch_queues, background } = network;
+            let queues = switch_queues.map_or_else(String::new, |n| format!(", {n} queues"));
+            let background = match *background {
+                0.0 => String::new(),
+                share => format!(", background {} %", 100.0 * share),
+            };
+            format!(" on {hosts} hosts{queues}{background}")
+        }
     };
     format!("{}{platform}, {}", planned.policy, results.plan.name(planned.trace))
 }

@@ -168,6 +168,7 @@ pub fn items(paper: &str, method: Method) -> &'static [Item] {
         ("swallow", Method::Testbed) => swallow::TESTBED_ITEMS,
         ("aalo", Method::Simulation) => aalo::ITEMS,
         ("stream", Method::Simulation) => stream::ITEMS,
+        ("stream", Method::Testbed) => stream::TESTBED_ITEMS,
         ("coda", Method::Simulation) => coda::ITEMS,
         _ => &[],
     }

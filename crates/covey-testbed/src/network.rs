@@ -113,7 +113,8 @@ pub fn build(hosts: u32, link_bps: f64, queues: Option<u32>) -> Result<(), Testb
              route add default via 10.77.{host}.1\n"
         );
         run(&["ip", "-n", &name, "-batch", "-"], &lines)?;
-        run(&["tc", "-n", &name, "-batch", "-"], &shape("eth0", link_bps, OWN_QUEUE, queues))?;
+        let own = shape("eth0", link_bps, OWN_QUEUE, queues) + &background_first("eth0");
+        run(&["tc", "-n", &name, "-batch", "-"], &own)?;
         // Many processes share this machine's processors, and each is late now and then. So buffers
         // must hold the bytes that arrive meanwhile, and a flow that has waited must continue with
         // its old window.
@@ -196,6 +197,15 @@ fn shape(device: &str, link_bps: f64, queue: u32, queues: Option<u32>) -> String
         }),
     }
     lines
+}
+
+/// Has background traffic leave its host first. Otherwise it would wait in the host's own long queue, and take less of
+/// the link than it should.
+fn background_first(device: &str) -> String {
+    format!(
+        "filter add dev {device} parent 1: protocol ip prio 1 u32 match ip protocol 17 0xff \
+         match ip dport {BACKGROUND} 0xffff flowid 1:10\n"
+    )
 }
 
 /// Ends all processes in the testbed's namespaces, and removes the namespaces.

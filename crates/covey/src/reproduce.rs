@@ -8,8 +8,8 @@ use covey_load::Replay;
 use covey_report::write_json;
 use covey_reproduce::Selection;
 use covey_reproduce::evaluation::{self, STAND_IN};
-use covey_reproduce::plan::{LiveRun, Platform, RunId, RunResult, TestbedRun};
-use covey_reproduce::report::{Method, Report, TESTBED_HOSTS, TESTBED_RATE_BPS};
+use covey_reproduce::plan::{LiveRun, Platform, RunId, RunResult, TestbedNetwork, TestbedRun};
+use covey_reproduce::report::{Method, Report, TESTBED_RATE_BPS};
 use covey_reproduce::reproduction::{MIN_LIVE_S, Reproduction, Scope, items, replays_trace};
 use covey_sim::CoflowOutcome;
 
@@ -34,6 +34,7 @@ Examples:
   covey reproduce philae --live --table 1 --seconds 60
   covey reproduce philae --testbed --trace FB2010-1Hr-150-0.txt
   covey reproduce philae --testbed --table 5 --seconds 900
+  covey reproduce stream --testbed
   covey reproduce swallow --testbed
   covey reproduce swallow --testbed --every 4 --table VII
 The papers used an hour of a Facebook cluster, which is public (README says where) and not included.
@@ -42,9 +43,10 @@ Examples and workloads that the papers define themselves need no trace.
 With --live the coordinator runs in a process of its own, with an agent for each port: of Philae,
 Tables 1, 6 and 7. It takes --seconds for each of three policies, and for each number of ports: for
 Tables 1 and 6 three times --seconds, with Table 7 six times.
-With --testbed real flows go between 16 emulated hosts of 100 Mbit/s (see covey testbed), which needs root.
-Of Philae it measures Table 5 and Figure 6, four to six minutes for each of four runs; of Swallow Tables I and
-VII and Figures 7a and 7b, on shuffles made as compressible as Table I's, seven minutes in all.")]
+With --testbed real flows go between emulated hosts of 100 Mbit/s (see covey testbed), which needs root.
+Of Philae it measures Table 5 and Figure 6, four to six minutes for each of four runs; of Stream Figures 5 and
+11, with nobody in charge, ten minutes in all; of Swallow Tables I and VII and Figures 7a and 7b, on shuffles
+made as compressible as Table I's, seven minutes in all.")]
 pub struct Reproduce {
     /// The paper
     #[arg(value_enum, ignore_case = true)]
@@ -73,7 +75,8 @@ pub struct Reproduce {
     /// Measure with real flows between emulated hosts
     #[arg(long, group = "replay")]
     testbed: bool,
-    /// With --testbed: replay only every Nth coflow; for Swallow, every Nth application
+    /// With --testbed: replay only every Nth coflow; for Stream, an Nth of the coflows; for Swallow,
+    /// every Nth application
     #[arg(long, value_name = "N", default_value_t = 1, requires = "testbed")]
     every: usize,
     /// Print one JSON object instead of text
@@ -173,30 +176,38 @@ impl Reproduce {
 
     fn replay(&self) -> Result<Report, Failure> {
         if items(self.paper(), Method::Testbed).is_empty() {
-            return Err(Failure::argument("--testbed", "philae or swallow", self.paper()));
+            return Err(Failure::argument("--testbed", "philae, stream or swallow", self.paper()));
         }
         if self.every == 0 {
             return Err(Failure::argument("--every", "1 or more", self.every));
         }
         if self.seconds.is_some() && !replays_trace(self.paper()) {
-            let expected = "philae, which replays a trace; --every shortens swallow";
+            let expected = "philae, which replays a trace; --every shortens the others";
             return Err(Failure::argument("--seconds", expected, self.paper()));
         }
         let plan = self.plan(Scope::Testbed { every: self.every, seconds: self.seconds()? })?;
         self.check_report()?;
         let bar = bar(&plan);
-        let testbed = Emulated::start(TESTBED_HOSTS, TESTBED_RATE_BPS / 8.0)?;
+        let mut built: Option<(TestbedNetwork, Emulated)> = None;
         let mut measured = Vec::new();
         for run in plan.runs() {
             let (run, workload) = plan.get(run);
-            let Platform::Testbed(TestbedRun { fold, ratio }) = run.platform else {
+            let Platform::Testbed(TestbedRun { fold, ratio, network }) = run.platform else {
                 return Err(Failure::Other(format!("{}: it is not a replay", run.policy)));
             };
             let workload = match fold {
-                Some(every) => Folding::usual(every).fold(workload, TESTBED_HOSTS)?,
+                Some(every) => Folding::usual(every).fold(workload, network.hosts)?,
                 None => workload.clone(),
             };
             let advance = |coflows| bar.advance(coflows);
+            // There is one testbed at a time on a machine.
+            let (_, testbed) = match built.take().filter(|(of, _)| *of == network) {
+                Some(same) => built.insert(same),
+                None => {
+                    let testbed = Emulated::start(network, TESTBED_RATE_BPS / 8.0)?;
+                    built.insert((network, testbed))
+                }
+            };
             let found = testbed.replay(&workload, &run.policy, ratio, &advance)?;
             let ccts_s = found.outcome.coflows.iter().map(CoflowOutcome::cct_s).collect();
             let wire_bytes = found.wire_bytes;

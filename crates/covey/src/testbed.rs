@@ -12,7 +12,7 @@ use covey_core::suggest::{did_you_mean, nearest};
 use covey_experiment::{Contender, Experiment, Progress, Setup, listed};
 use covey_proto::CodecName;
 use covey_report::{Comparison, Run, RunInfo, write_json};
-use covey_reproduce::plan::TCP;
+use covey_reproduce::plan::{TCP, TestbedNetwork};
 use covey_testbed::{
     Broken, Fault, Found, Host, Lab, PAYLOAD, Replay, Scheduler, Scheduling, replay,
 };
@@ -328,6 +328,7 @@ pub struct Emulated {
     lab: Lab,
     program: PathBuf,
     port_rate: f64,
+    background_rate: f64,
     stop: Arc<AtomicBool>,
 }
 
@@ -335,16 +336,18 @@ pub struct Emulated {
 const LIMIT_S: f64 = 3600.0;
 
 impl Emulated {
-    /// Starts `hosts` hosts on links of `link` bytes per second.
-    pub fn start(hosts: u32, link: f64) -> Result<Emulated, Failure> {
+    /// Starts hosts on links of `link` bytes per second.
+    pub fn start(network: TestbedNetwork, link: f64) -> Result<Emulated, Failure> {
         if !Lab::may_isolate() {
             let what = "root, which may make the hosts' network namespaces";
             return Err(Failure::argument("--testbed", what, "another user"));
         }
         let program = program()?;
         let stop = watch_signals()?;
-        let lab = Lab::isolated(hosts, link * 8.0, None, &program)?;
-        Ok(Emulated { lab, program, port_rate: link * PAYLOAD, stop })
+        let TestbedNetwork { hosts, switch_queues, background } = network;
+        let lab = Lab::isolated(hosts, link * 8.0, switch_queues, &program)?;
+        let port_rate = link * (1.0 - background) * PAYLOAD;
+        Ok(Emulated { lab, program, port_rate, background_rate: link * background, stop })
     }
 
     /// Replays a workload that is folded to the hosts under a policy or [`TCP`]. Its bytes compress
@@ -363,7 +366,7 @@ impl Emulated {
             program: &self.program,
             scheduler: scheduler(policy),
             port_rate: self.port_rate,
-            background_rate: 0.0,
+            background_rate: self.background_rate,
             limit_s: LIMIT_S,
             ratio,
             // Each host counts as having a processor of its own if its flows are compressible.

@@ -10,7 +10,7 @@ use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planner, Planning};
 use crate::jobs::{SEEDS, speedups};
 use crate::numbers::{maximum, mean};
-use crate::plan::{Platform, Results, RunId, TCP, TestbedRun};
+use crate::plan::{Platform, Results, RunId, TCP, TestbedNetwork, TestbedRun};
 use crate::plots::cdf;
 
 /// The items that are measured on a testbed, in the order of the paper.
@@ -53,7 +53,8 @@ fn applications(planner: &mut Planner, scale: &str) -> Vec<Application> {
     let application = |name: String| {
         let ratio = planner.paper.value("Table I", &name, "ratio")? / 100.0;
         let trace = planner.plan.defined_by_paper(&format!("{name}, {scale}"), shuffles(bytes));
-        let platform = Platform::Testbed(TestbedRun { fold: None, ratio });
+        let platform =
+            Platform::Testbed(TestbedRun { fold: None, ratio, network: TestbedNetwork::default() });
         let [tcp, sebf, fvdf] = [TCP, "sebf", "fvdf"]
             .map(|policy| planner.plan.run_on(platform.clone(), trace, policy));
         Some(Application { name, bytes: planner.plan.workload(trace).bytes(), tcp, sebf, fvdf })
