@@ -28,6 +28,8 @@ pub(crate) struct Cluster<'a> {
     coordinator: Option<Process>,
     agents: Vec<Option<Process>>,
     hosts: Vec<Option<Process>>,
+    /// The process that watches which coflows the coordinator finds.
+    watcher: Option<Process>,
     /// CPU seconds of killed coordinators and of killed agents.
     past_cpu_s: (f64, f64),
     /// Numbers of processes that have been killed and whose output has not ended.
@@ -52,10 +54,11 @@ impl<'a> Cluster<'a> {
             coordinator: None,
             agents: Vec::new(),
             hosts: Vec::new(),
+            watcher: None,
             past_cpu_s: (0.0, 0.0),
             killed: Vec::new(),
         };
-        if let Scheduler::Policy(_) = replay.scheduler {
+        if let Scheduler::Policy(_) | Scheduler::Unmodified(_) = replay.scheduler {
             if let Some(name) = lab.certified() {
                 Authority::of(&cluster.data()).init(&[name])?;
             }
@@ -71,6 +74,9 @@ impl<'a> Cluster<'a> {
             cluster.hosts.push(Some(process));
         }
         cluster.introduce(said)?;
+        if let Scheduler::Unmodified(_) = replay.scheduler {
+            cluster.start_watcher(said)?;
+        }
         Ok(cluster)
     }
 
@@ -84,7 +90,9 @@ impl<'a> Cluster<'a> {
 
     fn start_coordinator(&mut self) -> Result<(), TestbedError> {
         let (lab, replay) = (self.lab, self.replay);
-        let Scheduler::Policy(policy) = replay.scheduler else { return Ok(()) };
+        let (Scheduler::Policy(policy) | Scheduler::Unmodified(policy)) = replay.scheduler else {
+            return Ok(());
+        };
         let (clients, agents) = self.addresses.unwrap_or_else(|| lab.coordinator());
         let mut command = lab.control(Where::Router, replay.program);
         command.args(["serve", "--log", "error", "--policy", policy, "--data"]).arg(self.data());
@@ -114,12 +122,22 @@ impl<'a> Cluster<'a> {
 
     fn start_agent(&mut self, host: u32) -> Result<(), TestbedError> {
         let Some((_, coordinator)) = self.addresses else { return Ok(()) };
-        let mut command = self.lab.control(Where::Host(host), self.replay.program);
-        command.args(["agent", "--log", "error", "--port", &host.to_string()]);
-        command.args(["--cpu", self.replay.cpu]);
+        let mut command = match self.replay.scheduler {
+            Scheduler::Unmodified(_) => {
+                let mut command = self.lab.attached(host, self.replay.program);
+                command.args(["attach", "--host"]);
+                command
+            }
+            _ => {
+                let mut command = self.lab.control(Where::Host(host), self.replay.program);
+                command.args(["agent", "--cpu", self.replay.cpu]);
+                command.arg("--socket").arg(self.agent_socket(host));
+                command
+            }
+        };
+        command.args(["--log", "error", "--port", &host.to_string()]);
         command.args(["--coordinator", &coordinator.to_string()]);
         command.arg("--credentials").arg(self.data());
-        command.arg("--socket").arg(self.agent_socket(host));
         let agent = Process::start(format!("agent {host}"), &mut command, None)?;
         self.agents[host as usize] = Some(agent);
         Ok(())
@@ -134,7 +152,8 @@ impl<'a> Cluster<'a> {
         if let Scheduler::Receivers(settings) = self.replay.scheduler {
             command.args(["--stream", settings]);
         }
-        if let Some((clients, _)) = self.addresses {
+        if let (Scheduler::Policy(_), Some((clients, _))) = (self.replay.scheduler, self.addresses)
+        {
             command.arg("--agent").arg(self.agent_socket(host));
             command.arg("--credentials").arg(self.data());
             command.args(["--coordinator", &clients.to_string()]);
@@ -173,6 +192,28 @@ impl<'a> Cluster<'a> {
             self.hosts.iter_mut().flatten().try_for_each(|host| host.tell(&line))?;
         }
         Ok(())
+    }
+
+    /// Starts the watcher, and waits until it has seen that all agents have joined.
+    fn start_watcher(&mut self, said: &Receiver<Said>) -> Result<(), TestbedError> {
+        let Some((clients, _)) = self.addresses else { return Ok(()) };
+        let by = self.number_of_watcher();
+        let mut command = self.lab.command(Where::Router, self.replay.program);
+        command.args(["testbed-part", "watch", "--agents", &self.lab.hosts().to_string()]);
+        command.args(["--coordinator", &clients.to_string()]);
+        command.arg("--credentials").arg(self.data());
+        let listener = Some((by, self.sender.clone()));
+        self.watcher = Some(Process::start("watcher", &mut command, listener)?);
+        match said.recv_timeout(READY_WITHIN) {
+            Ok(Said { by: from, line: Some(line) }) if from == by && line == "ready" => Ok(()),
+            Ok(Said { by, line }) => Err(self.failed(by, line)),
+            Err(_) => Err(self.failed(by, Some("agents have not joined".to_owned()))),
+        }
+    }
+
+    /// The watcher's number.
+    pub fn number_of_watcher(&self) -> usize {
+        self.lab.hosts() as usize + 1
     }
 
     /// The coordinator's number.

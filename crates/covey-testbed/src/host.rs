@@ -281,6 +281,7 @@ async fn send_plain(
 ) -> std::io::Result<()> {
     let mut stream = TcpStream::connect(to).await?;
     stream.set_nodelay(true)?;
+    say(&format!("opened {} {} {}", name.0, name.1, stream.local_addr()?));
     let key = FlowKey { coflow: name.0.into(), flow: name.1 };
     let header = FlowHeader {
         key,

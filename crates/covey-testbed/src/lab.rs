@@ -99,6 +99,14 @@ impl Lab {
         command
     }
 
+    /// A command on a host that sees the machine's control groups. `ip netns exec` would hide them.
+    pub(crate) fn attached(&self, host: u32, program: &Path) -> Command {
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net=/run/netns/{}", network::host_name(host)));
+        command.args(["nice", "-n", "-10"]).arg(program);
+        command
+    }
+
     /// A command that runs on that machine.
     pub(crate) fn command(&self, location: Where, program: &Path) -> Command {
         if !self.is_isolated() {

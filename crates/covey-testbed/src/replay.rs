@@ -1,6 +1,7 @@
 //! One contender on one trace: starts the processes, lets coflows arrive, and records when their flows have arrived.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
@@ -36,6 +37,9 @@ pub struct Found {
     /// Seconds that decisions of receivers took until packets were marked at senders, where nobody is in charge; the last
     /// 4,096 of each host, in no order.
     pub decision_delays_s: Vec<f64>,
+    /// The coflow and the flow of each flow that the coordinator was seen to put into a coflow, and the number of that
+    /// coflow, where applications name none.
+    pub groups: Vec<(u32, u32, u64)>,
     /// CPU seconds of the coordinator.
     pub coordinator_cpu_s: f64,
     /// CPU seconds of all agents.
@@ -148,6 +152,10 @@ struct Run<'a> {
     /// Whether a flow has ended or failed, by its number among all flows.
     is_over: Vec<bool>,
     found: Found,
+    /// The flows that plain sockets send, by the sender's end.
+    opened: BTreeMap<SocketAddr, (u32, u32)>,
+    /// The coflows that the coordinator has found for these.
+    groups: BTreeMap<(u32, u32), u64>,
     /// Number of coflows that have ended.
     ended: usize,
 }
@@ -186,6 +194,8 @@ impl<'a> Run<'a> {
             coflows,
             is_over: vec![false; flows],
             found: Found { outcome, ..Found::default() },
+            opened: BTreeMap::new(),
+            groups: BTreeMap::new(),
             ended: 0,
         }
     }
@@ -224,6 +234,9 @@ impl<'a> Run<'a> {
             match said.recv_timeout(Duration::from_nanos(wait)) {
                 // A coordinator that was started again prints its addresses, which are known.
                 Ok(Said { by, line: Some(_) }) if by == cluster.number_of_coordinator() => {}
+                Ok(Said { by, line: Some(line) }) if by == cluster.number_of_watcher() => {
+                    self.note_group(&line);
+                }
                 Ok(Said { by, line: Some(line) }) => self.hear(cluster, by, &line, start)?,
                 Ok(Said { by, line: None }) => cluster.has_ended(by)?,
                 Err(RecvTimeoutError::Timeout | RecvTimeoutError::Disconnected) => {}
@@ -239,6 +252,8 @@ impl<'a> Run<'a> {
         if let Scheduler::Receivers(_) = self.replay.scheduler {
             self.found.decision_delays_s = self.ask_delays(cluster, said)?;
         }
+        let groups = self.groups.iter().map(|(&(coflow, flow), &group)| (coflow, flow, group));
+        self.found.groups = groups.collect();
         self.found.failed = (0..coflows).filter(|&k| self.coflows[k].has_failed).collect();
         Ok(std::mem::take(&mut self.found))
     }
@@ -300,7 +315,7 @@ impl<'a> Run<'a> {
         let mut drivers = coflow.flows.iter().map(|flow| flow.src);
         let Some(driver) = drivers.find(|&host| cluster.is_alive(host)) else { return Ok(()) };
         match self.replay.scheduler {
-            Scheduler::Tcp => self.start(cluster, k, 0),
+            Scheduler::Tcp | Scheduler::Unmodified(_) => self.start(cluster, k, 0),
             Scheduler::Policy(_) | Scheduler::Receivers(_) => {
                 let parents = coflow.parents.iter();
                 let parents = parents.filter_map(|&parent| self.coflows[parent as usize].id);
@@ -318,6 +333,17 @@ impl<'a> Run<'a> {
 
     fn senders(&self, k: usize) -> BTreeSet<u32> {
         self.workload.coflows[k].flows.iter().map(|flow| flow.src).collect()
+    }
+
+    /// The watcher has seen into which coflow the coordinator has put a flow.
+    fn note_group(&mut self, line: &str) {
+        let mut words = line.split_whitespace().skip(1);
+        let from = words.next().and_then(|word| word.parse().ok());
+        let group = words.next().and_then(|word| word.parse().ok());
+        let flow = from.and_then(|from: SocketAddr| self.opened.get(&from));
+        if let (Some(flow), Some(group)) = (flow, group) {
+            self.groups.insert(*flow, group);
+        }
     }
 
     /// Handles a line of a host.
@@ -346,6 +372,12 @@ impl<'a> Run<'a> {
             }
             ("unregistered", ..) => {
                 Err(cluster.failed(by, Some("the coordinator is away".to_owned())))
+            }
+            ("opened", Some(flow), Some(from)) if flow_of(flow).is_some() => {
+                if let Ok(from) = from.parse() {
+                    self.opened.insert(from, (k as u32, flow as u32));
+                }
+                Ok(())
             }
             ("ended", Some(flow), Some(time)) if flow_of(flow).is_some() => {
                 let time = time.parse::<u64>().unwrap_or(start);

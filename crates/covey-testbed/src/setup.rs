@@ -14,6 +14,8 @@ pub enum Scheduler<'a> {
     Tcp,
     /// A coordinator with this policy, and agents.
     Policy(&'a str),
+    /// A coordinator with this policy, which finds coflows by itself; applications know nothing of it.
+    Unmodified(&'a str),
     /// Nobody: receivers decide, by the policy `stream` with these settings.
     Receivers(&'a str),
 }

@@ -26,6 +26,7 @@ mod testbed;
 mod trace;
 mod transform;
 mod usage;
+mod watcher;
 
 use std::process::ExitCode;
 

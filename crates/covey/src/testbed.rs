@@ -10,6 +10,7 @@ use clap::{Args, Subcommand};
 use covey_core::Codec;
 use covey_core::suggest::{did_you_mean, nearest};
 use covey_experiment::{Contender, Experiment, Progress, Setup, listed};
+use covey_identify::{Accuracies, accuracy};
 use covey_proto::CodecName;
 use covey_report::{Comparison, Run, RunInfo, write_json};
 use covey_reproduce::plan::{TCP, TestbedNetwork};
@@ -25,6 +26,7 @@ use crate::output;
 use crate::progress::Bar;
 use crate::quantity;
 use crate::transform::Folding;
+use crate::watcher::Watcher;
 
 /// Replay a trace over real sockets between emulated hosts, with and without Covey
 #[derive(Debug, Args)]
@@ -35,6 +37,7 @@ Examples:
   covey testbed builtin:fb-like --policies tcp,philae --report testbed.html
   covey testbed trace.txt --policies philae --fault coordinator@5s+10s --fault link:3@8s+5s
   covey testbed trace.txt --policies sebf,fvdf,aalo:compress=zstd --ratio 0.48
+  covey testbed trace.txt --policies tcp,coda --unmodified
   covey testbed trace.txt --policies tcp,stream --hosts 8 --switch-queues 4 --background 50%
 Each host is a network namespace behind a router, on a link of its own; coordinator and agents are
 `covey serve` and `covey agent`. Receivers check every byte. The output sets the simulator's
@@ -68,6 +71,10 @@ pub struct Testbed {
     /// of its own; idle: the idle share of this machine
     #[arg(long, value_name = "SHARE", default_value = "1")]
     cpu: String,
+    /// Send by plain sockets that know nothing of Covey: `covey attach` runs on each host, and the
+    /// coordinator finds the coflows by itself
+    #[arg(long, conflicts_with_all = ["loopback", "ratio", "faults"])]
+    unmodified: bool,
     /// Strict queues at the links' ends, as a switch has them, 2 to 8: marked packets go to the queue
     /// of their mark, plain ones to the first [default: a queue for each class selector, plain
     /// packets last]
@@ -124,6 +131,8 @@ pub enum Process {
         #[arg(long, conflicts_with = "agent")]
         stream: Option<String>,
     },
+    /// The process that watches which coflows a coordinator finds
+    Watch(Watcher),
     /// The process that removes the testbed when standard input ends
     Warden,
 }
@@ -133,6 +142,7 @@ impl Process {
     pub fn run(self) -> Result<(), Failure> {
         match self {
             Process::Warden => Ok(covey_testbed::warden()?),
+            Process::Watch(watcher) => watcher.run(),
             Process::Host {
                 host,
                 listen,
@@ -221,6 +231,7 @@ impl Testbed {
             contenders.retain(|it| it != TCP);
         }
         contenders.iter().try_for_each(|spec| self.check_queues(spec))?;
+        contenders.iter().try_for_each(|spec| self.check_unmodified(spec, isolated))?;
         let baseline = match &self.baseline {
             None => 0,
             Some(name) => baseline_index(&covey_sched::normalized(name), &contenders)?,
@@ -253,7 +264,12 @@ impl Testbed {
                     workload: &workload,
                     trace: &trace.path,
                     program: &program,
-                    scheduler: scheduler(spec),
+                    scheduler: match scheduler(spec) {
+                        Scheduler::Policy(policy) if self.unmodified => {
+                            Scheduler::Unmodified(policy)
+                        }
+                        other => other,
+                    },
                     port_rate,
                     background_rate: link * background,
                     limit_s,
@@ -282,6 +298,7 @@ impl Testbed {
                 return write_json(&comparison, out);
             }
             write!(out, "{comparison}\n{}", against_predictions(&comparison, &measured))?;
+            write!(out, "{}", identified(&workload, &measured))?;
             if isolated {
                 return Ok(());
             }
@@ -309,6 +326,26 @@ impl Testbed {
         }
         let expected = format!("at most {queues} priorities, as --switch-queues {queues} says");
         Err(Failure::argument("--policies", expected, format!("'{spec}' with {needed}")))
+    }
+}
+
+impl Testbed {
+    /// Checks that a contender needs nothing of applications, if these are unmodified.
+    fn check_unmodified(&self, spec: &str, isolated: bool) -> Result<(), Failure> {
+        if !self.unmodified {
+            return Ok(());
+        }
+        if !isolated {
+            let what = "root, which may hold and pace connections of other programs";
+            return Err(Failure::argument("--unmodified", what, "another user"));
+        }
+        match spec.split(':').next() {
+            Some(TCP | CODA) => Ok(()),
+            _ => {
+                let expected = "tcp or coda, which finds coflows by itself";
+                Err(Failure::argument("--policies", expected, format!("'{spec}'")))
+            }
+        }
     }
 }
 
@@ -378,6 +415,8 @@ impl Emulated {
     }
 }
 
+/// The policy that finds coflows by itself.
+const CODA: &str = "coda";
 /// The policy whose receivers decide on the testbed, too.
 const STREAM: &str = "stream";
 
@@ -527,6 +566,28 @@ fn what_became(
         }
     }
     Ok(())
+}
+
+/// How many of the flows were put with those of their coflow, where applications name none.
+fn identified(workload: &Workload, measured: &[Measured]) -> String {
+    let mut text = String::new();
+    for Measured { spec, found } in measured.iter().filter(|it| !it.found.groups.is_empty()) {
+        let groups: Vec<u32> = found.groups.iter().map(|(.., group)| *group as u32).collect();
+        let coflows: Vec<u32> = found.groups.iter().map(|(coflow, ..)| *coflow).collect();
+        let Accuracies { per_flow, per_coflow } = accuracy(&groups, &coflows);
+        let _ = writeln!(
+            text,
+            "{spec}: the coordinator was seen to have put {} of {} flows into coflows: per flow, \
+             precision {:.3} and recall {:.3}; per coflow, {:.3} and {:.3}",
+            groups.len(),
+            workload.num_flows(),
+            per_flow.precision,
+            per_flow.recall,
+            per_coflow.precision,
+            per_coflow.recall,
+        );
+    }
+    text
 }
 
 /// Measured and predicted mean CCTs, and the cost of the system itself.
