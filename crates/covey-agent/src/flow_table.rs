@@ -306,7 +306,7 @@ impl FlowTable {
     pub fn take_progress(&mut self) -> Progress {
         let Unreported { ended, written, opened, sent } = std::mem::take(&mut self.unreported);
         let sent = sent.into_values().collect();
-        Progress { ended, written, opened, sent, appeared: Vec::new() }
+        Progress { ended, written, opened, sent, appeared: Vec::new(), has_not_looked: false }
     }
 }
 

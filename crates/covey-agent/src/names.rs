@@ -65,7 +65,7 @@ impl FlowNames {
         if self.present.is_empty() {
             return None;
         }
-        let Progress { ended, sent, written, opened, appeared } = progress;
+        let Progress { ended, sent, written, opened, appeared, has_not_looked } = progress;
         let present = |key| self.present(key);
         Some(Progress {
             ended: ended.iter().map(|it| Ended { key: present(it.key), ..*it }).collect(),
@@ -73,6 +73,7 @@ impl FlowNames {
             written: written.iter().map(|key| present(*key)).collect(),
             opened: opened.iter().map(|(key, open)| (present(*key), *open)).collect(),
             appeared: appeared.clone(),
+            has_not_looked: *has_not_looked,
         })
     }
 

@@ -29,6 +29,8 @@ pub struct Progress {
     /// Flows that have begun and that no application has named. From now on their numbers name them
     /// ([`FlowKey::of_number`]).
     pub appeared: Vec<Appearance>,
+    /// Whether the enforcer has not looked at flows this time: then it does not know whether they have sent something.
+    pub has_not_looked: bool,
 }
 
 /// The two ends of a connection.

@@ -146,8 +146,8 @@ impl Watch {
         self.unused.retain(|key, _| key.coflow != coflow);
     }
 
-    /// Looks for idle flows at `now_s`, after all that happened until then has been reported here.
-    pub fn look(&mut self, now_s: f64) {
+    /// It is `now_s`. What flows have sent since they were last looked at is not known.
+    pub fn pass(&mut self, now_s: f64) {
         let every_s = self.idle_after_s / LOOKS;
         let pause_s = now_s - self.now_s;
         self.now_s = now_s;
@@ -155,6 +155,12 @@ impl Watch {
             // This process did not run for a while, and does not know yet what flows did.
             self.served.values_mut().for_each(|served| served.since_s = now_s);
         }
+    }
+
+    /// Looks for idle flows at `now_s`, after all that happened until then has been reported here.
+    pub fn look(&mut self, now_s: f64) {
+        self.pass(now_s);
+        let every_s = self.idle_after_s / LOOKS;
         if now_s < self.next_look_s {
             return;
         }

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use covey_agent::{CoordinatorEvent, Enforcer, Progress, Share};
 use covey_proto::FlowKey;
@@ -125,7 +125,7 @@ impl Attached {
     /// # Errors
     /// When the kernel does not show connections.
     pub fn look(&mut self) -> io::Result<Progress> {
-        let begin = Instant::now();
+        let begin = thread_cpu();
         // First those that have ended: a connection that ends now is told of next time.
         let mut ended = self.sockets.take_ended()?;
         let mut open = self.sockets.list()?;
@@ -141,7 +141,7 @@ impl Attached {
         ended.retain(|it| !self.ignored.has(it));
         let progress = self.flows.look(&open, &ended, self.now_s());
         progress.ended.iter().for_each(|ended| self.forget(ended.key.coflow));
-        self.next_look = Instant::now() + begin.elapsed().div_f64(LOAD);
+        self.next_look = Instant::now() + (thread_cpu() - begin).div_f64(LOAD);
         Ok(progress)
     }
 
@@ -254,7 +254,7 @@ impl Enforcer for Attached {
             hold.beat();
         }
         if Instant::now() < self.next_look {
-            return Progress::default();
+            return Progress { has_not_looked: true, ..Progress::default() };
         }
         let progress = self.look().unwrap_or_else(|error| {
             tracing::warn!(%error, "connections were not seen");
@@ -283,6 +283,12 @@ impl Drop for Attached {
             self.serve(number, None);
         }
     }
+}
+
+/// The processor time of this thread. Unlike the time on the wall it does not grow where others have the processor.
+fn thread_cpu() -> Duration {
+    let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
+    Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
 /// Takes the rates of all sockets of `target` back, which a process that was killed may have left behind. Returns of

@@ -399,7 +399,11 @@ impl Agent {
         progress.sent.iter().for_each(|sent| watch.sent(sent.key));
         progress.written.iter().for_each(|key| watch.done(*key, false));
         progress.ended.iter().for_each(|ended| watch.done(ended.key, true));
-        watch.look(now_s);
+        if progress.has_not_looked {
+            watch.pass(now_s);
+        } else {
+            watch.look(now_s);
+        }
         watch.take_news()
     }
 
@@ -649,6 +653,28 @@ mod tests {
         // Nothing stays of a coflow that is over.
         tell(&mut agent, ToAgent::Over(vec![A.coflow]));
         assert!(agent.reports.is_empty());
+    }
+
+    #[test]
+    fn a_flow_is_not_idle_because_nobody_has_looked() {
+        let mut agent = Agent::new(0, Vec::new()).with_watch();
+        tell(&mut agent, welcome(1, 0.0));
+        tell(&mut agent, set(1, 1, 0, &[A]));
+        let mut out = Vec::new();
+        let opened = Progress { opened: vec![(A, true)], ..Progress::default() };
+        agent.happened(&opened, 0.0, &mut out);
+        out.clear();
+        let not_looked = Progress { has_not_looked: true, ..Progress::default() };
+        let sent =
+            Progress { sent: vec![Sent { key: A, bytes: 1.0, wire: 1.0 }], ..Progress::default() };
+        (1..100).for_each(|tick| {
+            let progress = if tick % 40 == 0 { &sent } else { &not_looked };
+            agent.happened(progress, f64::from(tick) / 20.0, &mut out);
+        });
+        assert!(!out.iter().any(|message| matches!(message, FromAgent::Uses(_))), "{out:?}");
+        // Who looks and sees nothing knows.
+        agent.happened(&Progress::default(), 5.1, &mut out);
+        assert!(out.iter().any(|message| matches!(message, FromAgent::Uses(_))), "{out:?}");
     }
 
     #[test]
