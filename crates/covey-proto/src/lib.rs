@@ -1,4 +1,4 @@
-//! The messages between the coordinator, its agents and applications, as bytes.
+//! The messages between the coordinator, its agents, relays and applications, as bytes.
 //!
 //! A message travels in a frame: its length, its kind, its body, in a fixed little-endian layout that
 //! another language can speak (docs/protocol.md). This crate does no I/O: [`encode`] appends a frame to
@@ -16,6 +16,7 @@ mod header;
 mod local;
 mod message;
 mod names;
+mod relay;
 mod version;
 
 pub use codec::CodecName;
@@ -31,4 +32,5 @@ pub use message::{
     MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
     Use, Uses, Welcome,
 };
+pub use relay::{FromRelay, MAX_PIECE, Opening, RELAY_VERSION, RelayHello, ToRelay};
 pub use version::{APPEARANCES, IDS, OLDEST, USES, VERSION, common_version};
