@@ -1,0 +1,225 @@
+//! Connections of relays, each with the sessions of many agents.
+
+use std::collections::BTreeMap;
+use std::collections::btree_map::Entry;
+use std::io;
+use std::sync::atomic::Ordering;
+use std::sync::{Arc, Weak};
+
+use covey_proto::{
+    Decoder, FromAgent, FromRelay, RELAY_VERSION, Refusal, RelayHello, ToAgent, ToRelay, encode,
+};
+use tokio::io::{AsyncRead, AsyncReadExt};
+use tokio::time::timeout;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+
+use super::agents::{Agents, garbage, refused, tell};
+use super::command::Command;
+use super::route::Route;
+use super::trunk::{RelayedAgent, Trunk};
+use crate::connections::{Outbox, Rest, speaks_for};
+use crate::state::SessionId;
+
+/// The most sessions of a relay at a time.
+const MAX_SESSIONS: usize = 1 << 16;
+
+/// Bytes that are read at a time.
+const READ: usize = 64 << 10;
+
+/// The side of a connection that writes.
+type Writer = Box<dyn tokio::io::AsyncWrite + Send + Unpin>;
+
+/// An agent behind a relay.
+struct RelayedSession {
+    /// What it has said and is no whole message yet.
+    decoder: Decoder,
+    /// Its session at the coordinator and the way to it, once it has said hello.
+    joined: Option<(SessionId, Weak<RelayedAgent>)>,
+}
+
+/// A relay that has joined.
+struct Relay<'a> {
+    agents: &'a Agents,
+    trunk: Arc<Trunk>,
+    /// The certificate of the relay, which says for which ports it may speak; with the token it may speak for all.
+    shown: Option<CertificateDer<'static>>,
+    /// The sessions, by the numbers that the relay gives them.
+    sessions: BTreeMap<u64, RelayedSession>,
+    /// The first number that the relay has not used.
+    next: u64,
+}
+
+/// Serves a connection whose first message is a relay's hello, until it ends.
+pub(super) async fn serve(
+    agents: &Agents,
+    hello: &RelayHello,
+    shown: Option<CertificateDer<'static>>,
+    mut reader: impl AsyncRead + Unpin,
+    writer: Writer,
+    mut decoder: Decoder,
+) -> io::Result<()> {
+    let session = agents.next_session.fetch_add(1, Ordering::Relaxed);
+    let (outbox, rest) = Outbox::new(session, writer);
+    let trunk = Arc::new(Trunk::new(outbox));
+    let knows = shown.is_some() || agents.admission.admits_token(&hello.token);
+    let refusal = match hello.version {
+        _ if !knows => Some(Refusal::Credential),
+        RELAY_VERSION => None,
+        _ => Some(Refusal::Version),
+    };
+    if let Some(refusal) = refusal {
+        refused(agents, refusal, "a relay");
+        trunk.add(&ToRelay::Refused(refusal));
+        trunk.flush();
+        drop(trunk);
+        return write_rest(rest, None).await;
+    }
+    let (epoch, heartbeat_s) = (agents.epoch, agents.heartbeat_s);
+    trunk.add(&ToRelay::Welcome { version: RELAY_VERSION, epoch, heartbeat_s });
+    trunk.flush();
+    tracing::info!(session, "a relay has joined");
+    let write = write_rest(rest, Some(trunk.clone()));
+    let mut relay = Relay { agents, trunk, shown, sessions: BTreeMap::new(), next: 0 };
+    let read = async {
+        let mut buffer = vec![0; READ];
+        loop {
+            while let Some(message) = decoder.take().map_err(|error| garbage(agents, error))? {
+                relay.heard(message).await?;
+            }
+            relay.trunk.flush();
+            let count = timeout(agents.patience, reader.read(&mut buffer)).await??;
+            if count == 0 {
+                return Ok(());
+            }
+            decoder.push(&buffer[..count]);
+        }
+    };
+    let result = tokio::select! {
+        result = read => result,
+        result = write => result,
+    };
+    tracing::info!(session, agents = relay.sessions.len(), "a relay has left");
+    for (_, left) in std::mem::take(&mut relay.sessions) {
+        relay.left(left).await?;
+    }
+    result
+}
+
+/// Writes what the socket did not take at once, and then what was added meanwhile.
+async fn write_rest(mut rest: Rest, trunk: Option<Arc<Trunk>>) -> io::Result<()> {
+    while let Some(is_wanted) = rest.write_next().await? {
+        if let Some(trunk) = trunk.as_ref().filter(|_| is_wanted) {
+            trunk.flush();
+        }
+    }
+    Ok(())
+}
+
+impl Relay<'_> {
+    async fn heard(&mut self, message: FromRelay) -> io::Result<()> {
+        match message {
+            FromRelay::Hello(_) => return Err(io::ErrorKind::InvalidData.into()),
+            FromRelay::Said { session, bytes } => self.said(session, &bytes).await?,
+            FromRelay::Left(numbers) => {
+                for number in numbers {
+                    if let Some(session) = self.sessions.remove(&number) {
+                        self.left(session).await?;
+                    }
+                }
+            }
+            FromRelay::Delivered(numbers) => {
+                for number in numbers {
+                    let joined = self.sessions.get(&number).and_then(|it| it.joined.as_ref());
+                    if let Some((session, agent)) = joined
+                        && agent.upgrade().is_some_and(|agent| agent.delivered())
+                    {
+                        tell(self.agents, Command::Writable(*session)).await?;
+                    }
+                }
+            }
+            FromRelay::Alive => self.trunk.add(&ToRelay::Alive),
+        }
+        Ok(())
+    }
+
+    async fn said(&mut self, number: u64, bytes: &[u8]) -> io::Result<()> {
+        let is_full = self.sessions.len() >= MAX_SESSIONS;
+        let session = match self.sessions.entry(number) {
+            Entry::Occupied(entry) => entry.into_mut(),
+            // The session is over, and the relay did not know that yet.
+            Entry::Vacant(_) if number < self.next => return Ok(()),
+            Entry::Vacant(_) if is_full => {
+                self.next = number + 1;
+                self.refuse(number, Refusal::Full);
+                return Ok(());
+            }
+            Entry::Vacant(entry) => {
+                self.next = number.saturating_add(1);
+                entry.insert(RelayedSession { decoder: Decoder::default(), joined: None })
+            }
+        };
+        session.decoder.push(bytes);
+        loop {
+            let message = match session.decoder.take::<FromAgent>() {
+                Ok(Some(message)) => message,
+                Ok(None) => return Ok(()),
+                Err(error) => {
+                    let error = garbage(self.agents, error);
+                    tracing::debug!(%error, "the session of an agent behind a relay ended");
+                    return self.end(number).await;
+                }
+            };
+            if let Some((session, _)) = &session.joined {
+                tell(self.agents, Command::Heard(*session, message)).await?;
+                continue;
+            }
+            let refusal = match &message {
+                FromAgent::Hello(hello) => {
+                    let speaks = |it: &CertificateDer<'_>| speaks_for(it, hello.port);
+                    let admits = self.shown.as_ref().is_none_or(speaks);
+                    (!admits).then_some(Refusal::Credential)
+                }
+                _ => Some(Refusal::Order),
+            };
+            if let Some(refusal) = refusal {
+                refused(self.agents, refusal, "an agent behind a relay");
+                self.sessions.remove(&number);
+                self.refuse(number, refusal);
+                return Ok(());
+            }
+            let id = self.agents.next_session.fetch_add(1, Ordering::Relaxed);
+            let agent = Arc::new(RelayedAgent::new(number, self.trunk.clone()));
+            session.joined = Some((id, Arc::downgrade(&agent)));
+            tell(self.agents, Command::Joined(id, Route::Relayed(agent))).await?;
+            tell(self.agents, Command::Heard(id, message)).await?;
+        }
+    }
+
+    /// Tells the agent of a session that it may not join.
+    fn refuse(&self, number: u64, refusal: Refusal) {
+        let mut bytes = Vec::new();
+        encode(&ToAgent::Refused(refusal), &mut bytes);
+        self.trunk.add(&ToRelay::Say { session: number, bytes });
+        self.trunk.add(&ToRelay::Close(number));
+    }
+
+    /// Ends a session whose agent is still connected. The relay is told to close it.
+    async fn end(&mut self, number: u64) -> io::Result<()> {
+        match self.sessions.remove(&number).and_then(|session| session.joined) {
+            Some((session, _)) => tell(self.agents, Command::Closed(session)).await,
+            None => {
+                self.trunk.add(&ToRelay::Close(number));
+                Ok(())
+            }
+        }
+    }
+
+    /// The connection of an agent has ended.
+    async fn left(&self, session: RelayedSession) -> io::Result<()> {
+        let Some((session, agent)) = session.joined else { return Ok(()) };
+        if let Some(agent) = agent.upgrade() {
+            agent.leave();
+        }
+        tell(self.agents, Command::Closed(session)).await
+    }
+}
