@@ -7,11 +7,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::Arc;
 use std::time::Duration;
 
+use crate::Result;
 use covey_load::{AgentEntry, Coordinator, Hosts, Relay, Sizes, all_joined};
 use covey_trace::{Coflow, Flow};
-use tokio::io::AsyncBufReadExt;
-
-use crate::Result;
 
 /// The load of the hosts: so many coflows of 27 flows, each from a host of its own.
 pub fn workload(coflows: u32, agents: u32) -> Sizes {
@@ -56,10 +54,14 @@ impl Part {
         let (ports, sizes) =
             (self.first..self.first + self.count, workload(self.coflows, self.agents));
         let hosts = Hosts::begin(entry, ports, sizes, self.confirms).await;
-        let mut lines = tokio::io::BufReader::new(tokio::io::stdin()).lines();
-        while lines.next_line().await?.is_some() {
-            hosts.have_joined();
-        }
+        let listen = move || {
+            std::io::stdin()
+                .lines()
+                .map_while(std::io::Result::ok)
+                .for_each(|_| hosts.have_joined());
+            hosts
+        };
+        let hosts = tokio::task::spawn_blocking(listen).await?;
         println!("{} {}", hosts.lost(), hosts.last_failure());
         Ok(())
     }
