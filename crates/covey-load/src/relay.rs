@@ -22,7 +22,7 @@ impl Relay {
     /// When the relay ends before it listens. It has printed the reason.
     pub fn start(covey: &Path, coordinator: &Coordinator) -> Result<Relay, LoadError> {
         let mut process = Command::new(covey)
-            .args(["relay", "--listen", "127.0.0.1:0", "--max-agents", "19900", "--log", "error"])
+            .args(["relay", "--listen", "127.0.0.1:0", "--max-agents", "19900", "--log", "warn"])
             .args(["--coordinator", &coordinator.agents.to_string()])
             .arg("--credentials")
             .arg(coordinator.relay_credentials())

@@ -1,7 +1,6 @@
 //! Connections of relays, each with the sessions of many agents.
 
 use std::collections::BTreeMap;
-use std::collections::btree_map::Entry;
 use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
@@ -29,12 +28,24 @@ const READ: usize = 64 << 10;
 /// The side of a connection that writes.
 type Writer = Box<dyn tokio::io::AsyncWrite + Send + Unpin>;
 
-/// An agent behind a relay.
+/// The session of an agent behind a relay, until the relay says that the agent has left.
+#[derive(Default)]
 struct RelayedSession {
-    /// What it has said and is no whole message yet.
+    /// What the agent has said and is no whole message yet.
     decoder: Decoder,
-    /// Its session at the coordinator and the way to it, once it has said hello.
-    joined: Option<(SessionId, Weak<RelayedAgent>)>,
+    stage: Stage,
+}
+
+/// How far a session has come.
+#[derive(Default)]
+enum Stage {
+    /// The agent has not said hello.
+    #[default]
+    Begun,
+    /// The agent has its session at the coordinator, and the way to it.
+    Joined(SessionId, Weak<RelayedAgent>),
+    /// The relay has been told that the session is over. What was under way is ignored.
+    Over,
 }
 
 /// A relay that has joined.
@@ -45,8 +56,6 @@ struct Relay<'a> {
     shown: Option<CertificateDer<'static>>,
     /// The sessions, by the numbers that the relay gives them.
     sessions: BTreeMap<u64, RelayedSession>,
-    /// The first number that the relay has not used.
-    next: u64,
 }
 
 /// Serves a connection whose first message is a relay's hello, until it ends.
@@ -79,7 +88,7 @@ pub(super) async fn serve(
     trunk.flush();
     tracing::info!(session, "a relay has joined");
     let write = write_rest(rest, Some(trunk.clone()));
-    let mut relay = Relay { agents, trunk, shown, sessions: BTreeMap::new(), next: 0 };
+    let mut relay = Relay { agents, trunk, shown, sessions: BTreeMap::new() };
     let read = async {
         let mut buffer = vec![0; READ];
         loop {
@@ -129,8 +138,8 @@ impl Relay<'_> {
             }
             FromRelay::Delivered(numbers) => {
                 for number in numbers {
-                    let joined = self.sessions.get(&number).and_then(|it| it.joined.as_ref());
-                    if let Some((session, agent)) = joined
+                    let stage = self.sessions.get(&number).map(|session| &session.stage);
+                    if let Some(Stage::Joined(session, agent)) = stage
                         && agent.upgrade().is_some_and(|agent| agent.delivered())
                     {
                         tell(self.agents, Command::Writable(*session)).await?;
@@ -143,34 +152,29 @@ impl Relay<'_> {
     }
 
     async fn said(&mut self, number: u64, bytes: &[u8]) -> io::Result<()> {
-        let is_full = self.sessions.len() >= MAX_SESSIONS;
-        let session = match self.sessions.entry(number) {
-            Entry::Occupied(entry) => entry.into_mut(),
-            // The session is over, and the relay did not know that yet.
-            Entry::Vacant(_) if number < self.next => return Ok(()),
-            Entry::Vacant(_) if is_full => {
-                self.next = number + 1;
-                self.refuse(number, Refusal::Full);
-                return Ok(());
-            }
-            Entry::Vacant(entry) => {
-                self.next = number.saturating_add(1);
-                entry.insert(RelayedSession { decoder: Decoder::default(), joined: None })
-            }
-        };
+        if self.sessions.len() >= MAX_SESSIONS && !self.sessions.contains_key(&number) {
+            let error = "a relay has too many sessions";
+            return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+        }
+        let session = self.sessions.entry(number).or_default();
         session.decoder.push(bytes);
-        loop {
+        while !matches!(session.stage, Stage::Over) {
             let message = match session.decoder.take::<FromAgent>() {
                 Ok(Some(message)) => message,
                 Ok(None) => return Ok(()),
                 Err(error) => {
                     let error = garbage(self.agents, error);
                     tracing::debug!(%error, "the session of an agent behind a relay ended");
-                    return self.end(number).await;
+                    match std::mem::replace(&mut session.stage, Stage::Over) {
+                        // The relay is told when nobody has the way to the agent any more.
+                        Stage::Joined(id, _) => tell(self.agents, Command::Closed(id)).await?,
+                        _ => self.trunk.add(&ToRelay::Close(number)),
+                    }
+                    break;
                 }
             };
-            if let Some((session, _)) = &session.joined {
-                tell(self.agents, Command::Heard(*session, message)).await?;
+            if let Stage::Joined(id, _) = session.stage {
+                tell(self.agents, Command::Heard(id, message)).await?;
                 continue;
             }
             let refusal = match &message {
@@ -183,40 +187,26 @@ impl Relay<'_> {
             };
             if let Some(refusal) = refusal {
                 refused(self.agents, refusal, "an agent behind a relay");
-                self.sessions.remove(&number);
-                self.refuse(number, refusal);
-                return Ok(());
+                session.stage = Stage::Over;
+                let mut bytes = Vec::new();
+                encode(&ToAgent::Refused(refusal), &mut bytes);
+                self.trunk.add(&ToRelay::Say { session: number, bytes });
+                self.trunk.add(&ToRelay::Close(number));
+                break;
             }
             let id = self.agents.next_session.fetch_add(1, Ordering::Relaxed);
             let agent = Arc::new(RelayedAgent::new(number, self.trunk.clone()));
-            session.joined = Some((id, Arc::downgrade(&agent)));
+            session.stage = Stage::Joined(id, Arc::downgrade(&agent));
             tell(self.agents, Command::Joined(id, Route::Relayed(agent))).await?;
             tell(self.agents, Command::Heard(id, message)).await?;
         }
-    }
-
-    /// Tells the agent of a session that it may not join.
-    fn refuse(&self, number: u64, refusal: Refusal) {
-        let mut bytes = Vec::new();
-        encode(&ToAgent::Refused(refusal), &mut bytes);
-        self.trunk.add(&ToRelay::Say { session: number, bytes });
-        self.trunk.add(&ToRelay::Close(number));
-    }
-
-    /// Ends a session whose agent is still connected. The relay is told to close it.
-    async fn end(&mut self, number: u64) -> io::Result<()> {
-        match self.sessions.remove(&number).and_then(|session| session.joined) {
-            Some((session, _)) => tell(self.agents, Command::Closed(session)).await,
-            None => {
-                self.trunk.add(&ToRelay::Close(number));
-                Ok(())
-            }
-        }
+        session.decoder = Decoder::default();
+        Ok(())
     }
 
     /// The connection of an agent has ended.
     async fn left(&self, session: RelayedSession) -> io::Result<()> {
-        let Some((session, agent)) = session.joined else { return Ok(()) };
+        let Stage::Joined(session, agent) = session.stage else { return Ok(()) };
         if let Some(agent) = agent.upgrade() {
             agent.leave();
         }
