@@ -32,14 +32,16 @@ impl Admission {
     /// Accepts a connection. Returns it with the certificate that the other side has shown.
     ///
     /// # Errors
-    /// When the connection breaks, or the certificate is not one of the CA.
+    /// When the connection breaks or takes too long, or the certificate is not one of the CA; `refused` is called for
+    /// the certificate.
     pub async fn accept(
         &self,
         stream: TcpStream,
+        refused: impl FnOnce(&io::Error),
     ) -> io::Result<(Box<dyn Stream>, Option<CertificateDer<'static>>)> {
         stream.set_nodelay(true)?;
         let Some(tls) = &self.tls else { return Ok((Box::new(stream), None)) };
-        let stream = timeout(PATIENCE, tls.accept(stream)).await??;
+        let stream = timeout(PATIENCE, tls.accept(stream)).await?.inspect_err(refused)?;
         let shown = stream.get_ref().1.peer_certificates().and_then(|all| all.first());
         let shown = shown.map(|certificate| certificate.clone().into_owned());
         Ok((Box::new(stream), shown))

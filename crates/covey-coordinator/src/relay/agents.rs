@@ -19,9 +19,10 @@ pub(super) async fn serve(
     uplink: &Uplink,
     stream: TcpStream,
 ) -> io::Result<()> {
-    let (stream, shown) = admission.accept(stream).await.inspect_err(|error| {
+    let refuse = |error: &io::Error| {
         tracing::warn!(%error, "an agent was refused for its certificate");
-    })?;
+    };
+    let (stream, shown) = admission.accept(stream, refuse).await?;
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut decoder = Decoder::default();
     let first = timeout(PATIENCE, first(&mut reader, &mut decoder)).await??;

@@ -48,10 +48,11 @@ pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr
 }
 
 async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
-    let (stream, shown) = agents.admission.accept(stream).await.inspect_err(|error| {
+    let refuse = |error: &io::Error| {
         count(&agents.shared.refused.credentials);
         tracing::warn!(%error, "an agent was refused for its certificate");
-    })?;
+    };
+    let (stream, shown) = agents.admission.accept(stream, refuse).await?;
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut decoder = Decoder::default();
     let first = timeout(PATIENCE, next(agents, &mut reader, &mut decoder)).await??;

@@ -43,6 +43,9 @@ enum What {
         /// Through so many relays, with the agents of each in a process of their own
         #[arg(long, default_value_t = 0)]
         relays: u32,
+        /// How often agents say something, in seconds; a host counts as lost after five times that
+        #[arg(long, default_value_t = 1.0)]
+        heartbeat_s: f64,
     },
     /// Hosts behind a relay: a process that others start
     #[command(hide = true)]
@@ -138,11 +141,14 @@ struct Steady {
     per_s: f64,
     seconds: f64,
     tls: bool,
+    heartbeat_s: f64,
 }
 
 async fn agents(covey: &Path, load: Steady) -> Result<()> {
     let Steady { agents, per_s, seconds, tls, .. } = load;
-    let coordinator = crowd(covey, tls, agents, &["--policy", "philae"])?;
+    let [heartbeat, lost_after] = [1.0, 5.0].map(|times| format!("{}s", times * load.heartbeat_s));
+    let times = ["--heartbeat", &heartbeat, "--lost-after", &lost_after];
+    let coordinator = crowd(covey, tls, agents, &[&["--policy", "philae"], &times[..]].concat())?;
     let relays = start_relays(covey, &coordinator, load.relays)?;
     let mut client = coordinator.client().await?;
     sleep(Duration::from_millis(500)).await;
@@ -151,6 +157,8 @@ async fn agents(covey: &Path, load: Steady) -> Result<()> {
     let count = (per_s * seconds) as u32;
     let coflows = workload(count, agents);
     let hosts = Crowd::join(&coordinator, agents, &relays, count, true).await?;
+    // The coordinator has closed a connection that was idle for so long.
+    let mut client = coordinator.client().await?;
     let begin = Instant::now();
     let before = Metrics::of(&mut client).await?;
     let (_, relays_before_s) = used(&relays);
@@ -203,9 +211,9 @@ async fn push(covey: &Path, agents: u32, changed: u32, relays: u32, tls: bool) -
     // So that no heartbeat falls into the measurement.
     let quiet = ["--policy", "fifo", "--heartbeat", "1000s", "--lost-after", "10000s"];
     let coordinator = crowd(covey, tls, agents, &quiet)?;
-    let mut client = coordinator.client().await?;
     let relays = start_relays(covey, &coordinator, relays)?;
     let _hosts = Crowd::join(&coordinator, agents, &relays, 0, false).await?;
+    let mut client = coordinator.client().await?;
     let pause = Duration::from_millis(500);
     let (mut thread_ms, mut whole_ms) = (Vec::new(), Vec::new());
     let groups = agents / changed;
@@ -438,8 +446,15 @@ impl Many {
 async fn main() -> Result<()> {
     let Load { covey, what } = Load::parse();
     match what {
-        What::Agents { agents: count, registrations_per_s: per_s, seconds, tls, relays } => {
-            agents(&covey, Steady { agents: count, relays, per_s, seconds, tls }).await
+        What::Agents {
+            agents: count,
+            registrations_per_s: per_s,
+            seconds,
+            tls,
+            relays,
+            heartbeat_s,
+        } => {
+            agents(&covey, Steady { agents: count, relays, per_s, seconds, tls, heartbeat_s }).await
         }
         What::Hosts(part) => part.run().await,
         What::Push { agents, changed, tls, relays } => {
