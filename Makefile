@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification simgrid-check attach-check bpf
+.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification simgrid-check attach-check bpf
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -83,6 +83,9 @@ live-fuzz: ## Send a coordinator valid and invalid requests, and garbage (LIVE_F
 
 live-bench: ## Load a live coordinator and print tables of docs/measurements (TRACE=file, LIVE_SECONDS=600)
 	scripts/live-bench.sh $(TRACE)
+
+relay-bench: ## Load a live coordinator with 40,000 agents behind relays and print tables of docs/measurements
+	scripts/relay-bench.sh
 
 flow-bench: ## Measure docs/measurements/client-library.md
 	scripts/flow-bench.sh

@@ -3,13 +3,18 @@
 //! The [`CoordinatorState`] is a state machine without I/O and clock: requests, messages of agents and the
 //! time come in; records for the journal, answers, and schedules for agents go out. In it a [`Driver`]
 //! tells the policy what happens, exactly as the simulator would. The `server` around them (a feature)
-//! has the sockets, the journal's files and the clock.
+//! has the sockets, the journal's files and the clock. A `Relay` carries the sessions of many agents over one
+//! connection.
 
+#[cfg(feature = "server")]
+mod connections;
 mod driver;
 #[cfg(feature = "server")]
 mod journal;
 mod layers;
 mod record;
+#[cfg(feature = "server")]
+mod relay;
 mod request;
 #[cfg(feature = "server")]
 mod server;
@@ -25,5 +30,7 @@ pub use state::{
 
 #[cfg(feature = "server")]
 pub use journal::{Damage, Inspection, JournalError, Repaired, inspect, repair};
+#[cfg(feature = "server")]
+pub use relay::{Relay, RelayConfig, RelayError};
 #[cfg(feature = "server")]
 pub use server::{Authority, ServeError, Server, ServerConfig};

@@ -2,14 +2,23 @@
 
 use std::io::{BufRead, BufReader};
 use std::net::SocketAddr;
-use std::path::Path;
-use std::process::{Child, Command, Stdio};
-use std::sync::Arc;
-
-use covey_api::{Client, Credentials, read_token};
-use tokio_rustls::rustls::ClientConfig;
+use std::path::{Path, PathBuf};
+use std::process::{Child, ChildStdout, Command, Stdio};
 
 use crate::error::LoadError;
+use crate::host::AgentEntry;
+use covey_api::{Client, Credentials, read_token};
+
+/// The address of relays.
+const RELAY: &str = "127.0.0.1";
+
+/// The address that a process prints in its next line, after a name.
+pub(crate) fn printed(
+    lines: &mut std::io::Lines<BufReader<ChildStdout>>,
+    name: &str,
+) -> Option<SocketAddr> {
+    lines.next()?.ok()?.strip_prefix(name)?.trim().parse().ok()
+}
 
 /// A coordinator in a process of its own. The process is killed when this is dropped.
 pub struct Coordinator {
@@ -25,7 +34,8 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Starts the program `covey` with a new folder in `parent`; with mutual TLS if `tls`.
+    /// Starts the program `covey` with a new folder in `parent`; with mutual TLS if `tls`, also for relays on this
+    /// machine.
     ///
     /// # Errors
     /// When the coordinator ends before it listens. It has printed the reason.
@@ -38,7 +48,9 @@ impl Coordinator {
         let folder = tempfile::tempdir_in(parent).map_err(LoadError::Start)?;
         let data = folder.path().join("data");
         if tls {
-            let made = Command::new(covey).args(["serve", "--init", "--data"]).arg(&data).output();
+            let mut init = Command::new(covey);
+            init.args(["serve", "--init", "--relay", RELAY, "--data"]).arg(&data);
+            let made = init.output();
             if !made.map_err(LoadError::Start)?.status.success() {
                 return Err(LoadError::Ended);
             }
@@ -54,11 +66,7 @@ impl Coordinator {
             .map_err(LoadError::Start)?;
         let out = process.stdout.take().ok_or(LoadError::Ended)?;
         let mut lines = BufReader::new(out).lines();
-        let mut address = |name: &str| {
-            let line = lines.next().and_then(Result::ok);
-            line.and_then(|line| line.trim_start_matches(name).trim().parse().ok())
-        };
-        let addresses = (address("clients"), address("agents"));
+        let addresses = (printed(&mut lines, "clients"), printed(&mut lines, "agents"));
         let (Some(clients), Some(agents)) = addresses else {
             // The process has ended, or will soon.
             let _ = process.kill();
@@ -69,16 +77,27 @@ impl Coordinator {
         Ok(Coordinator { process, clients, agents, token, folder, tls })
     }
 
-    fn credentials(&self) -> Credentials {
-        Credentials::of(&self.folder.path().join("data"))
+    /// The folder with its journal and its credentials.
+    pub fn data(&self) -> PathBuf {
+        self.folder.path().join("data")
     }
 
-    /// The TLS configuration of agents, if they use TLS.
+    /// The folder with the credentials of relays.
+    pub fn relay_credentials(&self) -> PathBuf {
+        let data = self.data();
+        if self.tls { data.join("relays").join(RELAY) } else { data }
+    }
+
+    fn credentials(&self) -> Credentials {
+        Credentials::of(&self.data())
+    }
+
+    /// Where its agents join without a relay.
     ///
     /// # Errors
-    /// When the certificates cannot be used.
-    pub fn agent_tls(&self) -> Result<Option<Arc<ClientConfig>>, LoadError> {
-        Ok(self.tls.then(|| self.credentials().agent()).transpose()?)
+    /// When the credentials cannot be used.
+    pub fn entry(&self) -> Result<AgentEntry, LoadError> {
+        AgentEntry::new(self.agents, &self.data())
     }
 
     /// Connects to the REST API.

@@ -2,11 +2,14 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
+use std::ops::Range;
+use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use covey_agent::{Agent, Progress};
+use covey_api::{Credentials, read_token};
 use covey_proto::{Decoder, Ended, FlowKey, FromAgent, Sent, ToAgent, encode};
 use covey_trace::Coflow;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
@@ -25,14 +28,37 @@ pub type Sizes = Arc<Vec<Coflow>>;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
 
-/// Maximum time until all agents have joined.
+/// Maximum time until all agents have joined: this, and for each of them a part of it.
 const JOINING: Duration = Duration::from_secs(60);
+const JOINING_EACH: Duration = Duration::from_millis(5);
+
+/// Where agents join, and what they show.
+#[derive(Clone)]
+pub struct AgentEntry {
+    address: SocketAddr,
+    token: Vec<u8>,
+    tls: Option<Arc<ClientConfig>>,
+}
+
+impl AgentEntry {
+    /// A coordinator or a relay at this address, with the credentials in a folder.
+    ///
+    /// # Errors
+    /// When the credentials cannot be used.
+    pub fn new(address: SocketAddr, folder: &Path) -> Result<AgentEntry, LoadError> {
+        let credentials = Credentials::of(folder);
+        let tls = credentials.has_certificates().then(|| credentials.agent()).transpose()?;
+        let token = match tls {
+            Some(_) => Vec::new(),
+            None => read_token(&credentials.token_path())?,
+        };
+        Ok(AgentEntry { address, token, tls })
+    }
+}
 
 /// What all hosts share.
 struct Common {
-    coordinator: SocketAddr,
-    token: Vec<u8>,
-    tls: Option<Arc<ClientConfig>>,
+    entry: AgentEntry,
     sizes: Sizes,
     confirms: bool,
     begin: Instant,
@@ -57,10 +83,21 @@ impl Hosts {
         sizes: Sizes,
         confirms: bool,
     ) -> Result<Hosts, LoadError> {
+        let hosts = Hosts::begin(coordinator.entry()?, 0..ports, sizes, confirms).await;
+        all_joined(coordinator, ports, || hosts.last_failure()).await?;
+        hosts.have_joined();
+        Ok(hosts)
+    }
+
+    /// Starts a host for each of these ports, and waits for none.
+    pub async fn begin(
+        entry: AgentEntry,
+        ports: Range<u32>,
+        sizes: Sizes,
+        confirms: bool,
+    ) -> Hosts {
         let common = Arc::new(Common {
-            coordinator: coordinator.agents,
-            token: coordinator.token.clone(),
-            tls: coordinator.agent_tls()?,
+            entry,
             sizes,
             confirms,
             begin: Instant::now(),
@@ -68,27 +105,18 @@ impl Hosts {
             lost: AtomicU64::new(0),
             last_failure: Mutex::default(),
         });
-        for port in 0..ports {
+        for port in ports {
             tokio::spawn(common.clone().host(port));
             if port % 100 == 99 {
                 tokio::time::sleep(Duration::from_millis(10)).await;
             }
         }
-        let hosts = Hosts(common);
-        let mut client = coordinator.client().await?;
-        loop {
-            let joined = Metrics::of(&mut client).await?.get("covey_agents");
-            if joined >= f64::from(ports) {
-                hosts.0.joined.store(true, Ordering::Relaxed);
-                return Ok(hosts);
-            }
-            if hosts.0.begin.elapsed() > JOINING {
-                let seconds = JOINING.as_secs();
-                let why = hosts.last_failure();
-                return Err(LoadError::Joining { joined, ports, seconds, why });
-            }
-            tokio::time::sleep(Duration::from_millis(100)).await;
-        }
+        Hosts(common)
+    }
+
+    /// All hosts have joined: a host that loses its connection from now on counts as lost.
+    pub fn have_joined(&self) {
+        self.0.joined.store(true, Ordering::Relaxed);
     }
 
     /// Number of hosts that have lost their connection since.
@@ -99,6 +127,29 @@ impl Hosts {
     /// Why the last connection was lost; empty if none was.
     pub fn last_failure(&self) -> String {
         self.0.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
+    }
+}
+
+/// Waits until so many agents have joined.
+///
+/// # Errors
+/// When they do not join; `why` tells the reason.
+pub async fn all_joined(
+    coordinator: &Coordinator,
+    ports: u32,
+    why: impl Fn() -> String,
+) -> Result<(), LoadError> {
+    let (begin, max) = (Instant::now(), JOINING + JOINING_EACH * ports);
+    let mut client = coordinator.client().await?;
+    loop {
+        let joined = Metrics::of(&mut client).await?.get("covey_agents");
+        if joined >= f64::from(ports) {
+            return Ok(());
+        }
+        if begin.elapsed() > max {
+            return Err(LoadError::Joining { joined, ports, seconds: max.as_secs(), why: why() });
+        }
+        tokio::time::sleep(Duration::from_millis(100)).await;
     }
 }
 
@@ -117,12 +168,12 @@ impl Common {
     }
 
     async fn session(&self, port: u32) -> Result<(), Failure> {
-        let stream = TcpStream::connect(self.coordinator).await?;
+        let stream = TcpStream::connect(self.entry.address).await?;
         stream.set_nodelay(true)?;
-        match &self.tls {
+        match &self.entry.tls {
             None => self.talk(stream, port).await,
             Some(tls) => {
-                let name = ServerName::IpAddress(self.coordinator.ip().into());
+                let name = ServerName::IpAddress(self.entry.address.ip().into());
                 let stream = TlsConnector::from(tls.clone()).connect(name, stream).await?;
                 self.talk(stream, port).await
             }
@@ -135,8 +186,7 @@ impl Common {
         port: u32,
     ) -> Result<(), Failure> {
         let (mut reader, mut writer) = tokio::io::split(stream);
-        let token = if self.tls.is_some() { Vec::new() } else { self.token.clone() };
-        let mut agent = Agent::new(port, token);
+        let mut agent = Agent::new(port, self.entry.token.clone());
         let mut decoder = Decoder::default();
         let mut buffer = [0; 4096];
         let mut fluid = Fluid::new(self.sizes.clone());

@@ -2,16 +2,18 @@
 //!
 //! The coordinator is a process of its own ([`Coordinator`]), so that its CPU and memory are measured alone. Hosts are
 //! simulated ([`Hosts`]): each has a real agent with a real connection, and its flows keep to the schedule in real
-//! time, but send no bytes. [`replay`] drives a workload through both.
+//! time, but send no bytes. They may join through a [`Relay`]. [`replay`] drives a workload through both.
 
 mod coordinator;
 mod error;
 mod host;
 mod metrics;
+mod relay;
 mod replay;
 
 pub use coordinator::Coordinator;
 pub use error::LoadError;
-pub use host::{Hosts, Sizes};
+pub use host::{AgentEntry, Hosts, Sizes, all_joined};
 pub use metrics::Metrics;
+pub use relay::Relay;
 pub use replay::{Replay, register, registration, replay};

@@ -31,6 +31,11 @@ impl<'a> Reader<'a> {
         Some(front)
     }
 
+    /// All bytes that are left.
+    pub(crate) fn rest(&mut self) -> &'a [u8] {
+        std::mem::take(&mut self.rest)
+    }
+
     fn array<const N: usize>(&mut self) -> Option<[u8; N]> {
         self.bytes(N)?.try_into().ok()
     }

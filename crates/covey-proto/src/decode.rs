@@ -42,6 +42,12 @@ impl Decoder {
         self.buffer.extend_from_slice(bytes);
     }
 
+    /// The bytes that have come and are not decoded.
+    pub fn into_rest(mut self) -> Vec<u8> {
+        self.buffer.drain(..self.used);
+        self.buffer
+    }
+
     /// The next message; `None` when its last byte has not come.
     ///
     /// # Errors

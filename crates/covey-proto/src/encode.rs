@@ -106,6 +106,29 @@ fn read_numbers(body: &mut Reader<'_>) -> Option<Vec<u64>> {
     body.items(count, NUMBER, Reader::u64)
 }
 
+pub(crate) fn refusal_byte(refusal: Refusal) -> u8 {
+    match refusal {
+        Refusal::Version => 1,
+        Refusal::Credential => 2,
+        Refusal::Port => 3,
+        Refusal::Order => 4,
+        Refusal::Replaced => 5,
+        Refusal::Full => 6,
+    }
+}
+
+pub(crate) fn read_refusal(body: &mut Reader<'_>) -> Option<Refusal> {
+    Some(match body.u8()? {
+        1 => Refusal::Version,
+        2 => Refusal::Credential,
+        3 => Refusal::Port,
+        4 => Refusal::Order,
+        5 => Refusal::Replaced,
+        6 => Refusal::Full,
+        _ => return None,
+    })
+}
+
 fn read_flag(body: &mut Reader<'_>) -> Option<bool> {
     match body.u8()? {
         0 => Some(false),
@@ -322,14 +345,7 @@ impl Message for ToAgent {
             }
             ToAgent::Refused(refusal) => {
                 out.push(5);
-                out.push(match refusal {
-                    Refusal::Version => 1,
-                    Refusal::Credential => 2,
-                    Refusal::Port => 3,
-                    Refusal::Order => 4,
-                    Refusal::Replaced => 5,
-                    Refusal::Full => 6,
-                });
+                out.push(refusal_byte(*refusal));
             }
             ToAgent::Alive => out.push(6),
             ToAgent::Over(coflows) => {
@@ -373,15 +389,7 @@ impl Message for ToAgent {
                     Some(ReportThreshold { coflow: body.u64()?, bytes: body.amount()? })
                 })?)
             }
-            5 => ToAgent::Refused(match body.u8()? {
-                1 => Refusal::Version,
-                2 => Refusal::Credential,
-                3 => Refusal::Port,
-                4 => Refusal::Order,
-                5 => Refusal::Replaced,
-                6 => Refusal::Full,
-                _ => return None,
-            }),
+            5 => ToAgent::Refused(read_refusal(body)?),
             6 => ToAgent::Alive,
             7 => ToAgent::Over(read_numbers(body)?),
             8 => {

@@ -1,4 +1,4 @@
-//! The messages between the coordinator, its agents and applications, as bytes.
+//! The messages between the coordinator, its agents, relays and applications, as bytes.
 //!
 //! A message travels in a frame: its length, its kind, its body, in a fixed little-endian layout that
 //! another language can speak (docs/protocol.md). This crate does no I/O: [`encode`] appends a frame to
@@ -18,6 +18,7 @@ mod local;
 mod message;
 mod names;
 mod note;
+mod relay;
 mod version;
 
 pub use codec::CodecName;
@@ -34,4 +35,5 @@ pub use message::{
     Use, Uses, Welcome,
 };
 pub use note::{Note, REPLY, Reply};
+pub use relay::{FromRelay, MAX_PIECE, Opening, RELAY_VERSION, RelayHello, ToRelay};
 pub use version::{APPEARANCES, IDS, OLDEST, USES, VERSION, common_version};

@@ -5,8 +5,9 @@ use std::net::{IpAddr, SocketAddr};
 use covey_proto::{
     APPEARANCES, Appearance, Appeared, CHUNK_HEADER, ChunkHeader, CodecName, Compressor, Connected,
     Decoder, Direction, Ended, Entry, FlowAnnouncement, FlowHeader, FlowId, FlowKey, FromAgent,
-    FromApp, HEADER, Hello, Means, Message, Note, Processor, ProtoError, Refusal, Reply,
-    ReportThreshold, Schedule, Sent, ToAgent, ToApp, USES, Use, Uses, Welcome, encode,
+    FromApp, FromRelay, HEADER, Hello, MAX_PIECE, Means, Message, Note, Opening, Processor,
+    ProtoError, Refusal, RelayHello, Reply, ReportThreshold, Schedule, Sent, ToAgent, ToApp,
+    ToRelay, USES, Use, Uses, Welcome, encode,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -189,6 +190,35 @@ fn to_app() -> impl Strategy<Value = ToApp> {
     ]
 }
 
+fn relay_hello() -> impl Strategy<Value = RelayHello> {
+    (any::<u16>(), vec(any::<u8>(), 0..256))
+        .prop_map(|(version, token)| RelayHello { version, token })
+}
+
+fn from_relay() -> impl Strategy<Value = FromRelay> {
+    prop_oneof![
+        relay_hello().prop_map(FromRelay::Hello),
+        (any::<u64>(), vec(any::<u8>(), 0..300))
+            .prop_map(|(session, bytes)| FromRelay::Said { session, bytes }),
+        vec(any::<u64>(), 0..20).prop_map(FromRelay::Left),
+        vec(any::<u64>(), 0..20).prop_map(FromRelay::Delivered),
+        Just(FromRelay::Alive),
+    ]
+}
+
+fn to_relay() -> impl Strategy<Value = ToRelay> {
+    prop_oneof![
+        (any::<u16>(), any::<u64>(), amount()).prop_map(|(version, epoch, heartbeat_s)| {
+            ToRelay::Welcome { version, epoch, heartbeat_s }
+        }),
+        (any::<u64>(), vec(any::<u8>(), 0..300))
+            .prop_map(|(session, bytes)| ToRelay::Say { session, bytes }),
+        any::<u64>().prop_map(ToRelay::Close),
+        Just(ToRelay::Refused(Refusal::Full)),
+        Just(ToRelay::Alive),
+    ]
+}
+
 fn header() -> impl Strategy<Value = FlowHeader> {
     let direction = prop_oneof![Just(Direction::Pushed), Just(Direction::Pulled)];
     let bytes = prop_oneof![Just(None), any::<u64>().prop_map(Some)];
@@ -298,11 +328,49 @@ proptest! {
     }
 
     #[test]
+    fn messages_of_relays_survive_in_pieces(
+        from in vec(from_relay(), 0..8), to in vec(to_relay(), 0..8), piece in 1..100_usize,
+    ) {
+        prop_assert_eq!(sent(&from, piece), from);
+        prop_assert_eq!(sent(&to, piece), to);
+    }
+
+    #[test]
+    fn the_first_message_is_of_an_agent_or_a_relay(
+        agent in from_agent(), relay in relay_hello(), piece in 1..100_usize,
+    ) {
+        let first = [Opening::Agent(agent), Opening::Relay(relay)];
+        prop_assert_eq!(sent(&first, piece), first);
+    }
+
+    /// What an agent and the coordinator say passes a relay as it is, whatever it is cut into.
+    #[test]
+    fn what_is_relayed_comes_out_as_it_went_in(messages in vec(from_agent(), 0..8), piece in 1..100_usize) {
+        let mut bytes = Vec::new();
+        messages.iter().for_each(|message| encode(message, &mut bytes));
+        let (mut outer, mut inner, mut found) = (Decoder::default(), Decoder::default(), Vec::new());
+        for piece in bytes.chunks(piece) {
+            let mut said = Vec::new();
+            encode(&FromRelay::Said { session: 3, bytes: piece.to_vec() }, &mut said);
+            outer.push(&said);
+            while let Some(FromRelay::Said { bytes, .. }) = outer.take().expect("what was encoded") {
+                inner.push(&bytes);
+                found.extend(std::iter::from_fn(|| inner.take::<FromAgent>().expect("a message")));
+            }
+        }
+        prop_assert_eq!(found, messages);
+        prop_assert!(inner.into_rest().is_empty());
+    }
+
+    #[test]
     fn garbage_is_an_error_or_waits_for_more(bytes in vec(any::<u8>(), 0..2000)) {
         decode_all::<FromAgent>(&bytes);
         decode_all::<ToAgent>(&bytes);
         decode_all::<FromApp>(&bytes);
         decode_all::<ToApp>(&bytes);
+        decode_all::<FromRelay>(&bytes);
+        decode_all::<ToRelay>(&bytes);
+        decode_all::<Opening>(&bytes);
     }
 
     #[test]
@@ -350,6 +418,27 @@ fn the_layout_is_that_of_the_page() {
         &[9, 0, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0],
     ];
     assert_eq!(bytes, expected.concat());
+}
+
+#[test]
+fn the_layout_of_a_relay_s_messages_is_that_of_the_page() {
+    let bytes = |message: &FromRelay| {
+        let mut bytes = Vec::new();
+        encode(message, &mut bytes);
+        bytes
+    };
+    let hello = RelayHello { version: 1, token: b"ab".to_vec() };
+    assert_eq!(bytes(&FromRelay::Hello(hello)), [6, 0, 0, 0, 64, 1, 0, 2, 97, 98]);
+    let session = 0x0102;
+    let said = FromRelay::Said { session, bytes: vec![9, 8] };
+    assert_eq!(bytes(&said), [11, 0, 0, 0, 65, 2, 1, 0, 0, 0, 0, 0, 0, 9, 8]);
+    let left = FromRelay::Left(vec![session]);
+    assert_eq!(bytes(&left), [13, 0, 0, 0, 66, 1, 0, 0, 0, 2, 1, 0, 0, 0, 0, 0, 0]);
+    // A piece may have so many bytes, and no more.
+    for (count, fits) in [(MAX_PIECE, true), (MAX_PIECE + 1, false)] {
+        let said = bytes(&FromRelay::Said { session, bytes: vec![0; count] });
+        assert_eq!(decode_all::<FromRelay>(&said).1.is_none(), fits);
+    }
 }
 
 #[test]

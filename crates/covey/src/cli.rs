@@ -12,6 +12,7 @@ use crate::identify::Identify;
 use crate::journal::Journal;
 use crate::output;
 use crate::policies::Policies;
+use crate::relay::Relay;
 use crate::reproduce::Reproduce;
 use crate::serve::Serve;
 use crate::simulate::Simulate;
@@ -57,6 +58,7 @@ enum Command {
     Agent(Agent),
     Attach(Attach),
     Detach(Detach),
+    Relay(Relay),
     Status(Status),
     #[command(subcommand)]
     Journal(Journal),
@@ -81,6 +83,7 @@ pub fn run() -> Result<(), Failure> {
             Command::Agent(agent) => agent.run(),
             Command::Attach(attach) => attach.run(),
             Command::Detach(detach) => detach.run(),
+            Command::Relay(relay) => relay.run(),
             Command::Status(status) => status.run(),
             Command::Journal(journal) => journal.run(),
             Command::Testbed(testbed) => testbed.run(),

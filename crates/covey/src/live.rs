@@ -13,6 +13,8 @@ use crate::failure::Failure;
 pub const CLIENTS: &str = "127.0.0.1:7420";
 /// The default address of the coordinator for agents.
 pub const AGENTS: &str = "127.0.0.1:7421";
+/// The default address of a relay for agents.
+pub const RELAYED: &str = "127.0.0.1:7422";
 
 /// The level and format of logs.
 #[derive(Debug, clap::Args)]

@@ -18,6 +18,7 @@ mod output;
 mod policies;
 mod progress;
 mod quantity;
+mod relay;
 mod reproduce;
 mod serve;
 mod simulate;

@@ -36,6 +36,9 @@ pub struct Serve {
     /// folders agents/PORT
     #[arg(long, value_name = "PORTS", requires = "init")]
     agent: Vec<String>,
+    /// With --init: a name or address of a relay, which gets credentials of its own, in a folder relays/NAME
+    #[arg(long, value_name = "NAME", requires = "init")]
+    relay: Vec<String>,
     /// The policy, with parameters that differ from their defaults
     #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]
     policy: String,
@@ -125,9 +128,12 @@ impl Serve {
     pub fn run(self) -> Result<(), Failure> {
         if self.init {
             let ports = self.agent.iter().map(|text| ports(text)).collect::<Result<Vec<_>, _>>()?;
+            let relays =
+                self.relay.iter().map(|name| relay(name)).collect::<Result<Vec<_>, _>>()?;
             let authority = Authority::of(&self.data);
             authority.init(&self.name)?;
             ports.into_iter().flatten().try_for_each(|port| authority.admit(port))?;
+            relays.into_iter().try_for_each(|name| authority.admit_relay(name))?;
             let folder = self.data.display().to_string();
             return output::print(|out| writeln!(out, "made credentials in {folder}"));
         }
@@ -202,6 +208,14 @@ fn ports(text: &str) -> Result<RangeInclusive<u32>, Failure> {
         .ok_or_else(|| {
             Failure::argument("--agent", "a port, or ports like 0-15", format!("'{text}'"))
         })
+}
+
+/// Reads the name of a relay from an argument. It is the name of a folder, too.
+fn relay(text: &str) -> Result<&str, Failure> {
+    let is_name = |c: char| c.is_ascii_alphanumeric() || ".-_:".contains(c);
+    let is_fit = text.chars().all(is_name) && text.chars().any(|c| c.is_ascii_alphanumeric());
+    let fit = is_fit.then_some(text);
+    fit.ok_or_else(|| Failure::argument("--relay", "a name or an address", format!("'{text}'")))
 }
 
 impl From<ServeError> for Failure {

@@ -6,24 +6,19 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 
-use covey_proto::{Decoder, FromAgent, Refusal, ToAgent, encode};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
+use covey_proto::{Decoder, FromAgent, Message, Opening, ProtoError, Refusal, ToAgent, encode};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::pki_types::CertificateDer;
 
-use super::accept::Stop;
-use super::authority::{same_secret, speaks_for};
 use super::command::Command;
 use super::metrics::count;
-use super::outbox::Outbox;
 use super::push::write_rest;
+use super::relays;
+use super::route::Route;
 use super::shared::Shared;
-
-/// How long a connection may take to say hello.
-const PATIENCE: Duration = Duration::from_secs(10);
+use crate::connections::{Admission, Outbox, PATIENCE, Stop};
 
 /// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
 const READ: usize = 1024;
@@ -32,10 +27,13 @@ const READ: usize = 1024;
 pub(super) struct Agents {
     pub commands: mpsc::Sender<Command>,
     pub shared: Arc<Shared>,
-    /// Mutual TLS; without it agents show the token.
-    pub tls: Option<TlsAcceptor>,
-    pub token: Vec<u8>,
+    pub admission: Admission,
     pub next_session: AtomicU64,
+    pub epoch: u64,
+    /// How often agents and relays are to say something, in seconds.
+    pub heartbeat_s: f64,
+    /// After how long without a word a relay is taken for lost.
+    pub patience: Duration,
 }
 
 /// Serves one connection until it ends, or the server stops.
@@ -50,55 +48,39 @@ pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr
 }
 
 async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
-    stream.set_nodelay(true)?;
-    match &agents.tls {
-        None => talk(agents, stream, None).await,
-        Some(tls) => match timeout(PATIENCE, tls.accept(stream)).await? {
-            Ok(stream) => {
-                let shown = stream.get_ref().1.peer_certificates().and_then(|all| all.first());
-                let shown = shown.map(|certificate| certificate.clone().into_owned());
-                talk(agents, stream, shown).await
-            }
-            Err(error) => {
-                count(&agents.shared.refused.credentials);
-                tracing::warn!(%error, "an agent was refused for its certificate");
-                Err(error)
-            }
-        },
-    }
-}
-
-async fn talk(
-    agents: &Agents,
-    stream: impl AsyncRead + AsyncWrite + Send + 'static,
-    shown: Option<CertificateDer<'static>>,
-) -> io::Result<()> {
+    let refuse = |error: &io::Error| {
+        count(&agents.shared.refused.credentials);
+        tracing::warn!(%error, "an agent was refused for its certificate");
+    };
+    let (stream, shown) = agents.admission.accept(stream, refuse).await?;
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut decoder = Decoder::default();
     let first = timeout(PATIENCE, next(agents, &mut reader, &mut decoder)).await??;
     let refusal = match &first {
-        Some(FromAgent::Hello(hello)) => {
-            let known = match &shown {
-                Some(certificate) => speaks_for(certificate, hello.port),
-                None => agents.tls.is_none() && same_secret(&hello.token, &agents.token),
-            };
-            (!known).then_some(Refusal::Credential)
+        Some(Opening::Relay(hello)) => {
+            // Boxed, so that the tasks of agents do not have its size.
+            let writer = Box::new(writer);
+            return Box::pin(relays::serve(agents, hello, shown, reader, writer, decoder)).await;
         }
-        Some(_) => Some(Refusal::Order),
+        Some(Opening::Agent(FromAgent::Hello(hello))) => {
+            let admits = agents.admission.admits(hello, shown.as_ref());
+            (!admits).then_some(Refusal::Credential)
+        }
+        Some(Opening::Agent(_)) => Some(Refusal::Order),
         None => return Ok(()),
     };
     drop(shown);
-    let (Some(hello), None) = (first, refusal) else {
-        count(&agents.shared.refused.credentials);
-        tracing::warn!(?refusal, "an agent was refused");
+    let (Some(Opening::Agent(hello)), None) = (first, refusal) else {
+        let refusal = refusal.unwrap_or(Refusal::Order);
+        refused(agents, refusal, "an agent");
         let mut bytes = Vec::new();
-        encode(&ToAgent::Refused(refusal.unwrap_or(Refusal::Order)), &mut bytes);
+        encode(&ToAgent::Refused(refusal), &mut bytes);
         writer.write_all(&bytes).await?;
         return writer.shutdown().await;
     };
     let session = agents.next_session.fetch_add(1, Ordering::Relaxed);
     let (outbox, rest) = Outbox::new(session, Box::new(writer));
-    tell(agents, Command::Joined(session, outbox)).await?;
+    tell(agents, Command::Joined(session, Route::Own(outbox))).await?;
     tell(agents, Command::Heard(session, hello)).await?;
     let read = async {
         while let Some(message) = next(agents, &mut reader, &mut decoder).await? {
@@ -115,25 +97,34 @@ async fn talk(
     result
 }
 
-async fn tell(agents: &Agents, command: Command) -> io::Result<()> {
+/// Counts and logs that somebody may not join.
+pub(super) fn refused(agents: &Agents, refusal: Refusal, who: &str) {
+    count(&agents.shared.refused.credentials);
+    tracing::warn!(?refusal, "{who} was refused");
+}
+
+/// Counts bytes that are no message.
+pub(super) fn garbage(agents: &Agents, error: ProtoError) -> io::Error {
+    count(&agents.shared.refused.garbage);
+    io::Error::new(io::ErrorKind::InvalidData, error)
+}
+
+pub(super) async fn tell(agents: &Agents, command: Command) -> io::Result<()> {
     agents.commands.send(command).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
 }
 
 /// The next message; `None` when the agent has left.
-async fn next(
+async fn next<M: Message>(
     agents: &Agents,
     reader: &mut (impl AsyncRead + Unpin),
     decoder: &mut Decoder,
-) -> io::Result<Option<FromAgent>> {
+) -> io::Result<Option<M>> {
     let mut buffer = [0; READ];
     loop {
         match decoder.take() {
             Ok(Some(message)) => return Ok(Some(message)),
             Ok(None) => {}
-            Err(error) => {
-                count(&agents.shared.refused.garbage);
-                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
-            }
+            Err(error) => return Err(garbage(agents, error)),
         }
         let count = reader.read(&mut buffer).await?;
         if count == 0 {

@@ -13,30 +13,12 @@ use rcgen::{
     KeyUsagePurpose,
 };
 use tokio_rustls::rustls::ServerConfig;
-use tokio_rustls::rustls::client::verify_server_name;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::server::{ParsedCertificate, WebPkiClientVerifier};
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+
+use crate::connections::{AGENTS, name_of};
 
 /// Years for which certificates are good.
 const YEARS: i32 = 5;
-
-/// The domain of the names in agents' certificates.
-const AGENTS: &str = "agents.covey.internal";
-
-/// The name in the certificate of a port's agent.
-fn name_of(port: u32) -> String {
-    format!("port-{port}.{AGENTS}")
-}
-
-/// Whether somebody with this certificate, which a CA of ours has signed, may speak for a port.
-pub(super) fn speaks_for(certificate: &CertificateDer<'_>, port: u32) -> bool {
-    let parsed = ParsedCertificate::try_from(certificate);
-    let name = ServerName::try_from(name_of(port));
-    parsed
-        .ok()
-        .zip(name.ok())
-        .is_some_and(|(parsed, name)| verify_server_name(&parsed, &name).is_ok())
-}
 
 /// Makes the credentials in a coordinator's folder, and signs for its agents.
 #[derive(Debug, Clone)]
@@ -121,15 +103,45 @@ impl Authority {
             return Ok(());
         }
         own.create_folder()?;
+        let issuer = self.issuer()?;
+        let agent = params("Covey agent", &[name_of(port)], YEARS)?;
+        own.issue(&issuer, "agent", agent, ExtendedKeyUsagePurpose::ClientAuth)?;
+        self.copy_ca(&own)
+    }
+
+    /// Makes a folder `relays/NAME` with the credentials of a relay that agents reach under this name or address,
+    /// unless there is one; after [`Authority::init`]. With them it can speak for agents of any port, and cannot be
+    /// taken for the coordinator.
+    ///
+    /// # Errors
+    /// When a file cannot be read or written.
+    pub fn admit_relay(&self, name: &str) -> Result<(), CredentialError> {
+        let own = Authority::of(&self.path("relays").join(name));
+        if own.credentials.has_certificates() {
+            return Ok(());
+        }
+        own.create_folder()?;
+        let issuer = self.issuer()?;
+        let relay = params("Covey relay", &[name.to_owned()], YEARS)?;
+        own.issue(&issuer, "relay", relay, ExtendedKeyUsagePurpose::ServerAuth)?;
+        let agents = params("Covey agent", &[format!("*.{AGENTS}")], YEARS)?;
+        own.issue(&issuer, "agent", agents, ExtendedKeyUsagePurpose::ClientAuth)?;
+        self.copy_ca(&own)
+    }
+
+    /// The CA with its key.
+    fn issuer(&self) -> Result<Issuer<'static, KeyPair>, CredentialError> {
         let path = self.path("ca.key");
         check_mode(&path)?;
         let key = fs::read_to_string(&path).map_err(|source| io_error(&path, source))?;
-        let issuer = Issuer::new(authority()?, KeyPair::from_pem(&key).map_err(make)?);
-        let agent = params("Covey agent", &[name_of(port)], YEARS)?;
-        own.issue(&issuer, "agent", agent, ExtendedKeyUsagePurpose::ClientAuth)?;
+        Ok(Issuer::new(authority()?, KeyPair::from_pem(&key).map_err(make)?))
+    }
+
+    /// Gives others the certificate of the CA. A folder that has it is whole.
+    fn copy_ca(&self, to: &Authority) -> Result<(), CredentialError> {
         let ca = self.path("ca.pem");
         let ca = fs::read(&ca).map_err(|source| io_error(&ca, source))?;
-        write_secret(&own.path("ca.pem"), &ca)
+        write_secret(&to.path("ca.pem"), &ca)
     }
 
     fn issue(
@@ -151,14 +163,23 @@ impl Authority {
     /// # Errors
     /// When they cannot be used.
     pub fn for_agents(&self) -> Result<Arc<ServerConfig>, CredentialError> {
+        self.for_agents_of("coordinator")
+    }
+
+    /// The same for a relay, whose certificate is in the file `relay.pem`.
+    ///
+    /// # Errors
+    /// When they cannot be used.
+    pub fn for_relayed_agents(&self) -> Result<Arc<ServerConfig>, CredentialError> {
+        self.for_agents_of("relay")
+    }
+
+    fn for_agents_of(&self, name: &str) -> Result<Arc<ServerConfig>, CredentialError> {
         let verifier = WebPkiClientVerifier::builder(Arc::new(self.credentials.roots()?)).build();
         let verifier = verifier.map_err(|error| CredentialError::Use(error.to_string()))?;
         let config = ServerConfig::builder().with_client_cert_verifier(verifier);
         config
-            .with_single_cert(
-                self.credentials.certificates("coordinator")?,
-                self.credentials.key("coordinator")?,
-            )
+            .with_single_cert(self.credentials.certificates(name)?, self.credentials.key(name)?)
             .map(Arc::new)
             .map_err(|error| CredentialError::Use(error.to_string()))
     }
@@ -224,11 +245,6 @@ fn write_secret(path: &Path, content: &[u8]) -> Result<(), CredentialError> {
     write().map_err(|source| io_error(path, source))
 }
 
-/// Whether two secrets are equal. The time that this takes does not reveal where they differ.
-pub(super) fn same_secret(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
-}
-
 #[cfg(test)]
 mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
@@ -237,6 +253,8 @@ mod tests {
     use std::os::unix::fs::PermissionsExt;
 
     use super::*;
+    use crate::connections::{same_secret, speaks_for};
+    use tokio_rustls::rustls::pki_types::ServerName;
 
     /// Whether an agent with the certificate in `agents` gets through to the coordinator of `ours`.
     fn joins(ours: &Authority, agents: &Authority) -> bool {

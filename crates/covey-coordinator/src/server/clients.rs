@@ -9,7 +9,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsAcceptor;
 
-use super::accept::Stop;
+use crate::connections::Stop;
 
 /// Connections of clients.
 #[derive(Clone)]

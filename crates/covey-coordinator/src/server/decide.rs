@@ -14,8 +14,9 @@ use tokio::time::{Instant as Deadline, timeout_at};
 use super::command::Command;
 use super::jobs::{Job, Written};
 use super::metrics::Used;
-use super::outbox::{Group, Outbox};
-use super::shared::{Numbered, PAST, Shared, lock};
+use super::route::{Group, Route};
+use super::shared::{Numbered, PAST, Shared};
+use crate::connections::lock;
 use crate::request::Answer;
 use crate::state::{CoordinatorState, Event, Output, RequestId, SessionId};
 
@@ -47,7 +48,7 @@ pub(super) struct Decider {
 /// Which clients and connections wait for what.
 #[derive(Default)]
 pub(super) struct State {
-    outboxes: BTreeMap<SessionId, Outbox>,
+    routes: BTreeMap<SessionId, Route>,
     ready: BTreeSet<SessionId>,
     waiting: BTreeMap<RequestId, oneshot::Sender<Answer>>,
     next_request: RequestId,
@@ -125,12 +126,12 @@ impl Decider {
                 self.state.waiting.insert(id, answer);
                 self.coordinator.request(id, request, now);
             }
-            Command::Joined(session, outbox) => {
-                self.state.outboxes.insert(session, outbox);
+            Command::Joined(session, route) => {
+                self.state.routes.insert(session, route);
             }
             Command::Heard(session, message) => {
                 // Messages of a session that was closed here may still be under way.
-                if self.state.outboxes.contains_key(&session) {
+                if self.state.routes.contains_key(&session) {
                     if matches!(message, FromAgent::Ended(_) | FromAgent::Sent(_)) {
                         self.state.reporting.push(session);
                     }
@@ -148,7 +149,7 @@ impl Decider {
             }
             Command::Closed(session) => {
                 self.coordinator.closed(session);
-                self.state.outboxes.remove(&session);
+                self.state.routes.remove(&session);
                 self.state.ready.remove(&session);
             }
             Command::Writable(session) => {
@@ -237,12 +238,12 @@ impl Decider {
                 }
                 Output::Close(session, refusal) => {
                     tracing::info!(session, ?refusal, "session closed");
-                    let outbox = self.state.outboxes.remove(&session);
+                    let route = self.state.routes.remove(&session);
                     // A connection that is full is closed without a reason.
-                    if let Some(outbox) = outbox.filter(Outbox::is_free) {
+                    if let Some(route) = route.filter(Route::is_free) {
                         let mut bytes = Vec::new();
                         encode(&ToAgent::Refused(refusal), &mut bytes);
-                        self.send(vec![outbox.group(bytes)]);
+                        self.send(vec![route.group(bytes)]);
                     }
                 }
                 Output::Event(event) => self.tell_event(event),
@@ -284,15 +285,15 @@ impl Decider {
     fn push(&mut self) {
         let (mut messages, mut groups) = (Vec::new(), Vec::new());
         for session in std::mem::take(&mut self.state.ready) {
-            let Some(outbox) = self.state.outboxes.get(&session) else { continue };
-            if !outbox.is_free() {
+            let Some(route) = self.state.routes.get(&session) else { continue };
+            if !route.is_free() {
                 continue;
             }
             self.coordinator.take_messages(session, &mut messages);
             if !messages.is_empty() {
                 let mut bytes = Vec::new();
                 messages.drain(..).for_each(|message| encode(&message, &mut bytes));
-                groups.push(outbox.group(bytes));
+                groups.push(route.group(bytes));
             }
         }
         if !groups.is_empty() {

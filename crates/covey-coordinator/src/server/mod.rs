@@ -1,6 +1,5 @@
 //! The coordinator with its I/O.
 
-mod accept;
 mod agents;
 mod authority;
 mod clients;
@@ -9,11 +8,13 @@ mod config;
 mod decide;
 mod jobs;
 mod metrics;
-mod outbox;
 mod push;
+mod relays;
 mod rest;
+mod route;
 mod serving;
 mod shared;
+mod trunk;
 mod write;
 
 pub use authority::Authority;

@@ -2,25 +2,42 @@
 //!
 //! One thread writes what agents have to hear after a decision, to one socket after the other: to wake a
 //! task for each would cost half as much again as the writing does. Only what a socket does not take at once
-//! is left to the connection's task.
+//! is left to the connection's task. What the agents of a relay have to hear is written at once for all of them.
 
 use std::io;
+use std::sync::Arc;
 use std::sync::mpsc::Receiver;
 
 use tokio::sync::mpsc::{self, WeakSender};
 
 use super::command::Command;
-use super::outbox::{Group, Rest};
+use super::route::{Group, Route};
+use super::trunk::Trunk;
+use crate::connections::Rest;
 
 /// Writes until nobody can hand over a group any more.
 pub(super) fn run(groups: &Receiver<Vec<Group>>, commands: &WeakSender<Command>) {
-    for (outbox, bytes) in groups.iter().flatten() {
-        // If the decision thread is gone there is nobody to tell.
-        if outbox.write(bytes)
-            && let Some(commands) = commands.upgrade()
-        {
-            let _ = commands.blocking_send(Command::Writable(outbox.session()));
+    for groups in groups {
+        let mut trunks: Vec<Arc<Trunk>> = Vec::new();
+        for (route, bytes) in groups {
+            match &route {
+                Route::Own(outbox) => {
+                    // If the decision thread is gone there is nobody to tell.
+                    if outbox.write(bytes)
+                        && let Some(commands) = commands.upgrade()
+                    {
+                        let _ = commands.blocking_send(Command::Writable(outbox.session()));
+                    }
+                }
+                Route::Relayed(agent) => {
+                    agent.send(bytes);
+                    if !trunks.iter().any(|trunk| Arc::ptr_eq(trunk, agent.trunk())) {
+                        trunks.push(agent.trunk().clone());
+                    }
+                }
+            }
         }
+        trunks.iter().for_each(|trunk| trunk.flush());
     }
 }
 
@@ -42,8 +59,8 @@ pub(super) async fn write_rest(mut rest: Rest, commands: &mpsc::Sender<Command>)
 mod tests {
     use tokio::io::AsyncReadExt;
 
-    use super::super::outbox::Outbox;
     use super::*;
+    use crate::connections::Outbox;
 
     /// A connection that takes a few bytes at a time, and one that waits: all comes, in order.
     #[tokio::test]
@@ -58,18 +75,19 @@ mod tests {
         let task = tokio::spawn(async move { write_rest(rest, &sender).await });
 
         let first: Vec<u8> = (0..100).collect();
-        assert!(outbox.is_free());
-        groups.send(vec![outbox.group(first.clone())]).expect("a thread");
-        assert!(!outbox.is_free(), "one group at a time");
+        let route = Route::Own(outbox);
+        assert!(route.is_free());
+        groups.send(vec![route.group(first.clone())]).expect("a thread");
+        assert!(!route.is_free(), "one group at a time");
         let mut come = vec![0; 100];
         far.read_exact(&mut come).await.expect("all of it");
         assert_eq!(come, first);
         assert!(matches!(told.recv().await, Some(Command::Writable(7))));
 
-        assert!(outbox.is_free());
-        groups.send(vec![outbox.group(vec![9; 4])]).expect("a thread");
+        assert!(route.is_free());
+        groups.send(vec![route.group(vec![9; 4])]).expect("a thread");
         far.read_exact(&mut come[..4]).await.expect("all of it");
-        drop((groups, outbox));
+        drop((groups, route));
         thread.join().expect("no panic");
         task.await.expect("no panic").expect("written");
         assert_eq!(far.read(&mut come).await.expect("closed"), 0);

@@ -20,10 +20,10 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit, broadcast, mpsc, oneshot};
 use tokio::time::timeout;
 
-use super::authority::same_secret;
 use super::command::Command;
 use super::metrics::{self, count};
-use super::shared::{Numbered, Shared, lock};
+use super::shared::{Numbered, Shared};
+use crate::connections::{lock, same_secret};
 use crate::record::Key;
 use crate::request::{Reply, Request};
 use covey_api::{CoflowSpec, CoflowStatus, Problem, Update};

@@ -11,15 +11,15 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
-use super::accept::{Stop, accept};
 use super::authority::Authority;
 use super::clients::Clients;
 use super::command::Command;
 use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
-use super::metrics::{Measured, Refused, Snapshot};
+use super::metrics::{Measured, Refused, Snapshot, count};
 use super::shared::{PAST, Shared};
 use super::{agents, push, rest, write};
+use crate::connections::{Admission, Stop, accept};
 use crate::journal::Journal;
 use crate::record::Record;
 use crate::state::{Config, CoordinatorState};
@@ -203,15 +203,17 @@ impl Server {
         let all = Arc::new(agents::Agents {
             commands: self.commands.clone(),
             shared: self.shared.clone(),
-            tls: agents_tls,
-            token: self.token.clone(),
+            admission: Admission { tls: agents_tls, token: self.token.clone() },
             next_session: AtomicU64::new(1),
+            epoch: self.epoch,
+            heartbeat_s: self.config.core.heartbeat_s,
+            patience: Duration::from_secs_f64(self.config.core.lost_after_s),
         });
         let (most, shared) = (self.config.max_agents, self.shared.clone());
         tokio::spawn(accept(
             self.agents,
             most,
-            shared,
+            move || count(&shared.refused.connections),
             stop_all.clone(),
             move |stream, peer, stop| agents::run(all.clone(), stream, peer, stop),
         ));
@@ -225,7 +227,8 @@ impl Server {
         });
         let clients = Clients { router: rest::router(api), tls: clients_tls };
         let (most, shared) = (self.config.max_clients, self.shared.clone());
-        tokio::spawn(accept(self.clients, most, shared, stop_all, move |stream, peer, stop| {
+        let refused = move || count(&shared.refused.connections);
+        tokio::spawn(accept(self.clients, most, refused, stop_all, move |stream, peer, stop| {
             clients.clone().run(stream, peer, stop)
         }));
         tokio::select! {

@@ -1,8 +1,8 @@
 //! What the decision thread shares with other threads.
 
 use std::collections::VecDeque;
+use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
-use std::sync::{Mutex, PoisonError};
 
 use tokio::sync::broadcast;
 
@@ -29,8 +29,3 @@ pub(super) struct Numbered {
 
 /// Events that are remembered for those who come back.
 pub(super) const PAST: usize = 4096;
-
-/// Locks, whatever became of who had it before.
-pub(super) fn lock<T>(mutex: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
-    mutex.lock().unwrap_or_else(PoisonError::into_inner)
-}

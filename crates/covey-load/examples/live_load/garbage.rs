@@ -1,4 +1,4 @@
-//! Sends data that no agent would send to the port for agents.
+//! Sends data that no agent and no relay would send to the port for agents.
 
 use std::net::SocketAddr;
 use std::sync::Arc;
@@ -9,8 +9,8 @@ use covey_api::Client;
 use covey_core::SplitMix;
 use covey_load::Metrics;
 use covey_proto::{
-    CodecName, Compressor, Ended, FlowKey, FromAgent, Hello, Processor, Sent, Use, Uses, VERSION,
-    encode,
+    CodecName, Compressor, Ended, FlowKey, FromAgent, FromRelay, Hello, Processor, RELAY_VERSION,
+    RelayHello, Sent, Use, Uses, VERSION, encode,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -24,7 +24,7 @@ const AT_A_TIME: u64 = 64;
 /// Number of ports of the coordinator's fabric.
 const PORTS: u64 = 16;
 
-/// What no agent would say.
+/// What no agent and no relay would say.
 struct Garbage(SplitMix);
 
 impl Garbage {
@@ -92,6 +92,25 @@ impl Garbage {
             7 => FromAgent::Keeps((0..count).map(|_| self.key().coflow).collect()),
             _ => FromAgent::Alive,
         }
+    }
+
+    /// What a relay says of a few sessions: pieces of messages, most of them whole.
+    fn relayed(&mut self) -> FromRelay {
+        let session = self.below(9);
+        let mut bytes = Vec::new();
+        match self.below(12) {
+            0 => return FromRelay::Left(vec![session, self.below(9)]),
+            1 => return FromRelay::Delivered((0..self.below(20)).collect()),
+            2 => return FromRelay::Alive,
+            3 => bytes = self.bytes(100),
+            4 => return FromRelay::Said { session: self.next(), bytes: self.bytes(100) },
+            5..8 => encode(&self.hello(Vec::new()), &mut bytes),
+            _ => encode(&self.message(), &mut bytes),
+        }
+        if self.below(10) == 0 {
+            bytes.truncate(self.below(bytes.len() as u64) as usize);
+        }
+        FromRelay::Said { session, bytes }
     }
 
     fn hello(&mut self, token: Vec<u8>) -> FromAgent {
@@ -177,6 +196,7 @@ async fn connection(
     let mut stream = TcpStream::connect(coordinator).await?;
     counts.connections.fetch_add(1, Ordering::Relaxed);
     let mut bytes = Vec::new();
+    let is_relay = random.below(4) == 0;
     match random.below(4) {
         0 => bytes = random.bytes(2000),
         // A length, allowed or not, and fewer bytes than that.
@@ -184,6 +204,12 @@ async fn connection(
             let length = random.below(1 << 21) as u32;
             bytes.extend(length.to_le_bytes());
             bytes.append(&mut random.bytes(5000));
+        }
+        _ if is_relay => {
+            counts.admitted.fetch_add(1, Ordering::Relaxed);
+            let version = RELAY_VERSION + u16::from(random.below(10) == 0);
+            let hello = RelayHello { version, token: token.to_vec() };
+            encode(&FromRelay::Hello(hello), &mut bytes);
         }
         _ => {
             counts.admitted.fetch_add(1, Ordering::Relaxed);
@@ -201,7 +227,10 @@ async fn connection(
             return Ok(());
         }
         bytes.clear();
-        encode(&random.message(), &mut bytes);
+        match is_relay {
+            true => encode(&random.relayed(), &mut bytes),
+            false => encode(&random.message(), &mut bytes),
+        }
         if random.below(10) == 0 {
             let at = random.below(bytes.len() as u64) as usize;
             bytes[at] ^= 1 << random.below(8);

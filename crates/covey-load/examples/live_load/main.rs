@@ -1,6 +1,7 @@
 //! Loads a coordinator in another process and prints what that cost it, as lines of a Markdown table.
 //! docs/measurements/registrations.md and agents.md say what is measured; `make live-bench` runs it.
 
+mod crowd;
 mod garbage;
 
 use std::net::SocketAddr;
@@ -9,9 +10,11 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use clap::{Parser, Subcommand};
-use covey_load::{Coordinator, Hosts, LoadError, Metrics, Sizes, register, registration};
+use covey_load::{Coordinator, LoadError, Metrics, Relay, register, registration};
 use covey_trace::{Coflow, Flow};
 use tokio::time::{sleep, sleep_until, timeout};
+
+use crate::crowd::{Crowd, Part, workload};
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -37,7 +40,16 @@ enum What {
         /// With mutual TLS
         #[arg(long)]
         tls: bool,
+        /// Through so many relays, with the agents of each in a process of their own
+        #[arg(long, default_value_t = 0)]
+        relays: u32,
+        /// How often agents say something, in seconds; a host counts as lost after five times that
+        #[arg(long, default_value_t = 1.0)]
+        heartbeat_s: f64,
     },
+    /// Hosts behind a relay: a process that others start
+    #[command(hide = true)]
+    Hosts(Part),
     /// Connect agents, and send schedules to a given number of them at a time
     Push {
         #[arg(long, default_value_t = 10_000)]
@@ -47,6 +59,9 @@ enum What {
         /// With mutual TLS
         #[arg(long)]
         tls: bool,
+        /// Through so many relays, with the agents of each in a process of their own
+        #[arg(long, default_value_t = 0)]
+        relays: u32,
     },
     /// Send garbage to the port for agents of a running coordinator
     Garbage {
@@ -106,28 +121,58 @@ fn transport(tls: bool) -> &'static str {
     if tls { "mutual TLS" } else { "plain TCP" }
 }
 
-async fn agents(covey: &Path, agents: u32, per_s: f64, seconds: f64, tls: bool) -> Result<()> {
-    let coordinator = crowd(covey, tls, agents, &["--policy", "philae"])?;
+/// Starts so many relays of a coordinator.
+fn start_relays(covey: &Path, coordinator: &Coordinator, count: u32) -> Result<Vec<Relay>> {
+    Ok((0..count)
+        .map(|_| Relay::start(covey, coordinator))
+        .collect::<std::result::Result<_, _>>()?)
+}
+
+/// The resident memory of relays in KiB, and the CPU that they have used in seconds.
+fn used(relays: &[Relay]) -> (f64, f64) {
+    relays.iter().map(Relay::used).fold((0.0, 0.0), |(a, b), (kib, cpu_s)| (a + kib, b + cpu_s))
+}
+
+/// The load of many agents.
+#[derive(Clone, Copy)]
+struct Steady {
+    agents: u32,
+    relays: u32,
+    per_s: f64,
+    seconds: f64,
+    tls: bool,
+    heartbeat_s: f64,
+}
+
+async fn agents(covey: &Path, load: Steady) -> Result<()> {
+    let Steady { agents, per_s, seconds, tls, .. } = load;
+    let [heartbeat, lost_after] = [1.0, 5.0].map(|times| format!("{}s", times * load.heartbeat_s));
+    let times = ["--heartbeat", &heartbeat, "--lost-after", &lost_after];
+    let coordinator = crowd(covey, tls, agents, &[&["--policy", "philae"], &times[..]].concat())?;
+    let relays = start_relays(covey, &coordinator, load.relays)?;
     let mut client = coordinator.client().await?;
+    sleep(Duration::from_millis(500)).await;
     let start = Metrics::of(&mut client).await?;
-    // Coflows of 27 flows, each from a host of its own.
+    let (relays_start_kib, _) = used(&relays);
     let count = (per_s * seconds) as u32;
-    let flow = |k: u32, f: u32| Flow {
-        src: (k * 31 + f * 997) % agents,
-        dst: (k * 57 + f * 613 + 1) % agents,
-        bytes: 1e6,
-        start_s: 0.0,
-    };
-    let coflow = |k: u32| Coflow::new(k.to_string(), 0.0, (0..27).map(|f| flow(k, f)).collect());
-    let sizes: Sizes = Arc::new((0..count).map(coflow).collect());
-    let hosts = Hosts::start(&coordinator, agents, sizes.clone(), true).await?;
+    let coflows = workload(count, agents);
+    let hosts = Crowd::join(&coordinator, agents, &relays, count, true).await?;
+    // The coordinator has closed a connection that was idle for so long.
+    let mut client = coordinator.client().await?;
     let begin = Instant::now();
     let before = Metrics::of(&mut client).await?;
-    for (k, coflow) in sizes.iter().enumerate() {
+    let (_, relays_before_s) = used(&relays);
+    let mut fewest = f64::INFINITY;
+    for (k, coflow) in coflows.iter().enumerate() {
         sleep_until((begin + Duration::from_secs_f64(k as f64 / per_s)).into()).await;
         register(&mut client, registration(coflow)).await?;
+        if k % 100 == 99 {
+            fewest = fewest.min(Metrics::of(&mut client).await?.get("covey_agents"));
+        }
     }
+    let took_s = begin.elapsed().as_secs_f64();
     let metrics = Metrics::of(&mut client).await?;
+    let (relays_kib, relays_s) = used(&relays);
     let p99_ms = |name: &str| metrics.quantile_ms(&before, name, 0.99);
     let kib_each = |now: &Metrics| {
         let name = "process_resident_memory_bytes";
@@ -135,16 +180,25 @@ async fn agents(covey: &Path, agents: u32, per_s: f64, seconds: f64, tls: bool) 
     };
     let name = "process_cpu_seconds_total";
     let cpu_s = metrics.get(name) - before.get(name);
+    let lost = hosts.end()?;
+    // Agents are counted each second, too: one that joins again is not away for long.
+    let lost = lost.max((f64::from(agents) - fewest).max(0.0) as u64);
+    let behind = match load.relays {
+        0 => String::new(),
+        count => format!(
+            " {count} | {:.1} KiB | {:.1} |",
+            (relays_kib - relays_start_kib) / f64::from(agents),
+            100.0 * (relays_s - relays_before_s) / took_s,
+        ),
+    };
     println!(
-        "| {agents} | {} | {:.1} KiB | {:.1} KiB | {} | {} | {} | {:.1} | {:.0} s |",
+        "| {agents} | {} | {:.1} KiB | {:.1} KiB | {lost} | {} | {} | {:.1} | {took_s:.0} s |{behind}",
         transport(tls),
         kib_each(&before),
         kib_each(&metrics),
-        hosts.lost(),
         p99_ms("covey_decide_cpu_seconds"),
         p99_ms("covey_push_cpu_seconds"),
-        100.0 * cpu_s / begin.elapsed().as_secs_f64(),
-        begin.elapsed().as_secs_f64(),
+        100.0 * cpu_s / took_s,
     );
     Ok(())
 }
@@ -153,12 +207,13 @@ async fn agents(covey: &Path, agents: u32, per_s: f64, seconds: f64, tls: bool) 
 /// other hosts: exactly these hosts are sent a schedule. They do not confirm it, since that would cost CPU that is not
 /// the cost of pushing. After each coflow another arrives at the same ports, which gets no rate and changes nothing:
 /// the difference in CPU is the cost of pushing.
-async fn push(covey: &Path, agents: u32, changed: u32, tls: bool) -> Result<()> {
+async fn push(covey: &Path, agents: u32, changed: u32, relays: u32, tls: bool) -> Result<()> {
     // So that no heartbeat falls into the measurement.
     let quiet = ["--policy", "fifo", "--heartbeat", "1000s", "--lost-after", "10000s"];
     let coordinator = crowd(covey, tls, agents, &quiet)?;
+    let relays = start_relays(covey, &coordinator, relays)?;
+    let _hosts = Crowd::join(&coordinator, agents, &relays, 0, false).await?;
     let mut client = coordinator.client().await?;
-    let _hosts = Hosts::start(&coordinator, agents, Sizes::default(), false).await?;
     let pause = Duration::from_millis(500);
     let (mut thread_ms, mut whole_ms) = (Vec::new(), Vec::new());
     let groups = agents / changed;
@@ -391,10 +446,20 @@ impl Many {
 async fn main() -> Result<()> {
     let Load { covey, what } = Load::parse();
     match what {
-        What::Agents { agents: count, registrations_per_s, seconds, tls } => {
-            agents(&covey, count, registrations_per_s, seconds, tls).await
+        What::Agents {
+            agents: count,
+            registrations_per_s: per_s,
+            seconds,
+            tls,
+            relays,
+            heartbeat_s,
+        } => {
+            agents(&covey, Steady { agents: count, relays, per_s, seconds, tls, heartbeat_s }).await
         }
-        What::Push { agents, changed, tls } => push(&covey, agents, changed, tls).await,
+        What::Hosts(part) => part.run().await,
+        What::Push { agents, changed, tls, relays } => {
+            push(&covey, agents, changed, relays, tls).await
+        }
         What::Garbage { coordinator, clients, data, seconds } => {
             let token = covey_api::read_token(&data.join("token"))?;
             garbage::send(coordinator, clients, &token, seconds).await

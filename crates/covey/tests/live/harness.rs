@@ -78,6 +78,39 @@ impl Drop for Coordinator {
     }
 }
 
+/// A relay in a process of its own. It is killed when it is dropped.
+pub struct Relay {
+    _process: Killed,
+    pub agents: SocketAddr,
+}
+
+impl Relay {
+    /// The command that starts a relay.
+    pub fn command(
+        folder: &TestFolder,
+        coordinator: SocketAddr,
+        listen: &str,
+        credentials: &str,
+    ) -> Command {
+        let coordinator = coordinator.to_string();
+        let arguments = ["relay", "--coordinator", &coordinator, "--listen", listen];
+        folder.command(&[&arguments[..], &["--credentials", credentials, "--log", "warn"]].concat())
+    }
+
+    /// Starts a relay, and waits until it listens.
+    pub fn spawn(command: &mut Command) -> Relay {
+        let mut process = command.stdout(Stdio::piped()).spawn().expect("covey relay");
+        let out = BufReader::new(process.stdout.take().expect("its output"));
+        let line = out.lines().next().expect("an address").expect("text");
+        let agents = line.strip_prefix("agents ").and_then(|text| text.parse().ok());
+        Relay { _process: Killed(process), agents: agents.expect("an address") }
+    }
+
+    pub fn new(folder: &TestFolder, coordinator: SocketAddr) -> Relay {
+        Relay::spawn(&mut Relay::command(folder, coordinator, "127.0.0.1:0", "data"))
+    }
+}
+
 pub fn token(folder: &TestFolder) -> Vec<u8> {
     read_token(&folder.path("data/token")).expect("a token")
 }

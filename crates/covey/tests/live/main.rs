@@ -11,5 +11,6 @@ mod damage;
 mod faults;
 mod harness;
 mod holders;
+mod relays;
 mod rest;
 mod unnamed;

@@ -7,12 +7,9 @@ use std::time::Duration;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{Semaphore, watch};
 
-use super::metrics::count;
-use super::shared::Shared;
-
 /// Tells when the server has to stop.
 #[derive(Clone)]
-pub(super) struct Stop(pub watch::Receiver<bool>);
+pub(crate) struct Stop(pub watch::Receiver<bool>);
 
 impl Stop {
     /// Returns when the server has to stop.
@@ -23,11 +20,11 @@ impl Stop {
 }
 
 /// Serves each connection with `serve` until `stop` says so. At most `max` are served at a time; others are
-/// closed and counted.
-pub(super) async fn accept<S, F>(
+/// closed, and `refused` is called.
+pub(crate) async fn accept<S, F>(
     listener: TcpListener,
     max: usize,
-    shared: Arc<Shared>,
+    refused: impl Fn(),
     mut stop: Stop,
     serve: S,
 ) where
@@ -46,7 +43,7 @@ pub(super) async fn accept<S, F>(
             continue;
         };
         let Ok(permit) = connections.clone().try_acquire_owned() else {
-            count(&shared.refused.connections);
+            refused();
             continue;
         };
         let (serve, stop) = (serve.clone(), stop.clone());

@@ -1,4 +1,4 @@
-//! The way to the connection of an agent.
+//! The way to a connection.
 
 use std::io;
 use std::pin::Pin;
@@ -11,16 +11,13 @@ use tokio::io::AsyncWrite;
 use tokio::sync::mpsc;
 use tokio::time::timeout;
 
-use super::shared::lock;
+use super::lock::lock;
 use crate::state::SessionId;
 
 /// How long a connection may take for a group of messages.
 const PATIENCE: Duration = Duration::from_secs(10);
 
 type Writer = Box<dyn AsyncWrite + Send + Unpin>;
-
-/// A group of encoded messages, and the connection that it is for.
-pub(super) type Group = (Outbox, Vec<u8>);
 
 /// The sending half of a connection.
 struct Line {
@@ -73,7 +70,7 @@ impl Line {
 
 /// The way to a connection: one group of messages at a time.
 #[derive(Clone)]
-pub(super) struct Outbox {
+pub(crate) struct Outbox {
     session: SessionId,
     line: Arc<Line>,
     rest: mpsc::Sender<Vec<u8>>,
@@ -89,7 +86,7 @@ impl Outbox {
         (Outbox { session, line, rest: sender }, rest)
     }
 
-    /// Whether a group can be sent. If not, the decision thread is told when.
+    /// Whether a group can be sent. If not, it is wanted: whoever writes the present group learns that.
     pub fn is_free(&self) -> bool {
         let is_busy = || self.line.is_busy.load(Ordering::SeqCst);
         if is_busy() {
@@ -104,10 +101,14 @@ impl Outbox {
         self.session
     }
 
-    /// A group that is to be sent. The connection must be free.
-    pub fn group(&self, bytes: Vec<u8>) -> Group {
+    /// A group is to be written. The connection must be free.
+    pub fn begin(&self) {
         self.line.is_busy.store(true, Ordering::SeqCst);
-        (self.clone(), bytes)
+    }
+
+    /// Something waits for the group that is to be written.
+    pub fn want(&self) {
+        self.line.is_wanted.store(true, Ordering::SeqCst);
     }
 
     /// Writes a group. Bytes that the socket does not take at once are left to the connection's task.
@@ -124,7 +125,7 @@ impl Outbox {
 }
 
 /// What a socket did not take at once.
-pub(super) struct Rest {
+pub(crate) struct Rest {
     session: SessionId,
     line: Arc<Line>,
     bytes: mpsc::Receiver<Vec<u8>>,

@@ -1,0 +1,108 @@
+//! Connections of agents to a relay.
+
+use std::io;
+
+use covey_proto::{Decoder, FromAgent, FromRelay, Hello, MAX_PIECE, Refusal, ToAgent, encode};
+use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
+
+use super::uplink::Uplink;
+use crate::connections::{Admission, Outbox, PATIENCE, Rest};
+
+/// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
+const READ: usize = 1024;
+
+/// Serves one connection until it ends, on either side.
+pub(super) async fn serve(
+    admission: &Admission,
+    uplink: &Uplink,
+    stream: TcpStream,
+) -> io::Result<()> {
+    let refuse = |error: &io::Error| {
+        tracing::warn!(%error, "an agent was refused for its certificate");
+    };
+    let (stream, shown) = admission.accept(stream, refuse).await?;
+    let (mut reader, mut writer) = tokio::io::split(stream);
+    let mut decoder = Decoder::default();
+    let first = timeout(PATIENCE, first(&mut reader, &mut decoder)).await??;
+    let (hello, refusal) = match first {
+        Some(FromAgent::Hello(hello)) => {
+            let admits = admission.admits(&hello, shown.as_ref());
+            (Some(hello), (!admits).then_some(Refusal::Credential))
+        }
+        Some(_) => (None, Some(Refusal::Order)),
+        None => return Ok(()),
+    };
+    drop(shown);
+    let (Some(hello), None) = (hello, refusal) else {
+        let refusal = refusal.unwrap_or(Refusal::Order);
+        tracing::warn!(?refusal, "an agent was refused");
+        let mut bytes = Vec::new();
+        encode(&ToAgent::Refused(refusal), &mut bytes);
+        writer.write_all(&bytes).await?;
+        return writer.shutdown().await;
+    };
+    let session = uplink.number();
+    let (outbox, rest) = Outbox::new(session, Box::new(writer));
+    uplink.joined(session, outbox);
+    let mut begin = Vec::new();
+    // The coordinator need not see what the agent has shown to the relay.
+    encode(&FromAgent::Hello(Hello { token: Vec::new(), ..hello }), &mut begin);
+    begin.extend(decoder.into_rest());
+    let result = tokio::select! {
+        result = hear(uplink, session, begin, reader) => result,
+        result = deliver(uplink, session, rest) => result,
+    };
+    uplink.left(session).await;
+    result
+}
+
+/// The first message; `None` when the agent has left.
+async fn first(
+    reader: &mut (impl AsyncRead + Unpin),
+    decoder: &mut Decoder,
+) -> io::Result<Option<FromAgent>> {
+    let mut buffer = [0; READ];
+    loop {
+        let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        if let Some(message) = decoder.take().map_err(garbage)? {
+            return Ok(Some(message));
+        }
+        let count = reader.read(&mut buffer).await?;
+        if count == 0 {
+            return Ok(None);
+        }
+        decoder.push(&buffer[..count]);
+    }
+}
+
+/// Passes on what an agent says.
+async fn hear(
+    uplink: &Uplink,
+    session: u64,
+    begin: Vec<u8>,
+    mut reader: impl AsyncRead + Unpin,
+) -> io::Result<()> {
+    for bytes in begin.chunks(MAX_PIECE) {
+        uplink.tell(FromRelay::Said { session, bytes: bytes.to_vec() }).await?;
+    }
+    drop(begin);
+    let mut buffer = [0; READ];
+    loop {
+        let count = reader.read(&mut buffer).await?;
+        if count == 0 {
+            return Ok(());
+        }
+        let bytes = buffer[..count].to_vec();
+        uplink.tell(FromRelay::Said { session, bytes }).await?;
+    }
+}
+
+/// Writes what the agent's socket did not take at once, and tells the coordinator when it has.
+async fn deliver(uplink: &Uplink, session: u64, mut rest: Rest) -> io::Result<()> {
+    while rest.write_next().await?.is_some() {
+        uplink.tell(FromRelay::Delivered(vec![session])).await?;
+    }
+    Ok(())
+}

@@ -1,0 +1,82 @@
+//! `covey relay`: one connection to the coordinator for many agents.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use covey_coordinator::{RelayConfig, RelayError};
+
+use crate::failure::Failure;
+use crate::live::{self, AGENTS, Logs, RELAYED};
+use crate::output;
+
+/// Carry the sessions of many agents over one connection to the coordinator
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  covey relay
+  covey relay --coordinator 10.0.0.1:7421 --listen 10.0.0.2:7421 --credentials relays/10.0.0.2
+  covey relay --listen 127.0.0.1:7423 --max-agents 18000
+Agents join a relay as they join a coordinator: covey agent --coordinator ADDRESS, with the address of
+the relay and the same credentials. If the relay ends, they keep their schedules and try to join again.
+The folder has the relay's certificates (relay.pem, agent.pem, their keys, ca.pem; covey serve --init
+--relay makes them), otherwise the token; without certificates the relay serves only loopback addresses.
+The relay prints the address at which it listens.")]
+pub struct Relay {
+    /// Address of the coordinator for agents
+    #[arg(long, value_name = "ADDRESS", default_value = AGENTS)]
+    coordinator: String,
+    /// Address for agents
+    #[arg(long, value_name = "ADDRESS", default_value = RELAYED)]
+    listen: String,
+    /// Folder with the relay's credentials
+    #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
+    credentials: PathBuf,
+    /// Maximum number of connections of agents
+    #[arg(long, value_name = "N", default_value_t = 16_384)]
+    max_agents: usize,
+    /// Threads for connections
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    threads: usize,
+    #[command(flatten)]
+    logs: Logs,
+}
+
+/// The most sessions that a coordinator accepts from a relay.
+const MAX_AGENTS: usize = 65_536;
+
+impl Relay {
+    /// Relays until the process is asked to end.
+    pub fn run(self) -> Result<(), Failure> {
+        self.logs.start();
+        if !(1..=MAX_AGENTS).contains(&self.max_agents) {
+            let expected = format!("from 1 to {MAX_AGENTS}");
+            return Err(Failure::argument("--max-agents", expected, self.max_agents));
+        }
+        let config = RelayConfig {
+            coordinator: live::address("--coordinator", &self.coordinator)?,
+            listen: live::address("--listen", &self.listen)?,
+            folder: self.credentials,
+            max_agents: self.max_agents,
+        };
+        live::runtime(self.threads.max(1))?.block_on(async {
+            let relay = covey_coordinator::Relay::start(config).await?;
+            let agents = relay.address().map_err(|error| Failure::Other(error.to_string()))?;
+            // Printed for a caller that used port 0 or that waits for the relay.
+            output::print(|out| {
+                writeln!(out, "agents {agents}")?;
+                out.flush()
+            })?;
+            Ok(relay.run(live::asked_to_end()).await?)
+        })
+    }
+}
+
+impl From<RelayError> for Failure {
+    fn from(error: RelayError) -> Self {
+        if error.is_input() {
+            Failure::Input(error.to_string())
+        } else {
+            Failure::Other(error.to_string())
+        }
+    }
+}
