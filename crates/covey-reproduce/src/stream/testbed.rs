@@ -114,6 +114,9 @@ fn platform(queues: u32) -> Platform {
     Platform::Testbed(TestbedRun { fold: None, ratio: 1.0, network })
 }
 
+/// What is measured of a run's CCTs.
+type Measure<'a> = &'a dyn Fn(&[f64]) -> f64;
+
 /// The coflows of a workload that are in the smaller half, by their place.
 fn mice(workload: &Workload) -> Vec<usize> {
     let bytes = |k: &usize| workload.coflows[*k].flows.iter().map(|flow| flow.bytes).sum::<f64>();
@@ -143,7 +146,7 @@ const FIGURE_5: Item = Item {
                 let of_mice =
                     |ccts: &[f64]| mean(&mice.iter().map(|&k| ccts[k]).collect::<Vec<_>>());
                 let p95 = |ccts: &[f64]| percentile(ccts, 95.0);
-                let measures: [(&str, &dyn Fn(&[f64]) -> f64); 3] =
+                let measures: [(&str, Measure<'_>); 3] =
                     [("mean", &|ccts| mean(ccts)), ("mice", &of_mice), ("P95", &p95)];
                 for (what, measure) in measures {
                     let ours =
