@@ -63,7 +63,7 @@ fn unknown_parts_of_a_paper_are_refused() {
     assert_eq!(testbed(&["--seconds", "0"]), "--seconds: expected from 1 to 86400, found 0");
     assert_eq!(
         refusal(&["swallow", "--testbed", "--seconds", "60"]),
-        "--seconds: expected philae, which replays a trace; --every shortens swallow, found swallow"
+        "--seconds: expected philae, which replays a trace; --every shortens the others, found swallow"
     );
     assert_eq!(testbed(&["--table", "6"]), "--table: expected one of 5 for philae, found '6'");
     assert_eq!(
