@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdout, Command, Stdio};
 
+use crate::entry::AgentEntry;
 use crate::error::LoadError;
-use crate::host::AgentEntry;
 use covey_api::{Client, Credentials, read_token};
 
 /// The address of relays.

@@ -1,25 +1,22 @@
 //! Simulated hosts: real agents with real connections, whose flows send no bytes.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::ops::Range;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use covey_agent::{Agent, Progress};
-use covey_api::{Credentials, read_token};
 use covey_proto::{Decoder, Ended, FlowKey, FromAgent, Sent, ToAgent, encode};
 use covey_trace::Coflow;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::sleep_until;
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::ClientConfig;
 use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::coordinator::Coordinator;
+use crate::entry::AgentEntry;
 use crate::error::LoadError;
 use crate::metrics::Metrics;
 
@@ -31,30 +28,6 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 /// Maximum time until all agents have joined: this, and for each of them a part of it.
 const JOINING: Duration = Duration::from_secs(60);
 const JOINING_EACH: Duration = Duration::from_millis(5);
-
-/// Where agents join, and what they show.
-#[derive(Clone)]
-pub struct AgentEntry {
-    address: SocketAddr,
-    token: Vec<u8>,
-    tls: Option<Arc<ClientConfig>>,
-}
-
-impl AgentEntry {
-    /// A coordinator or a relay at this address, with the credentials in a folder.
-    ///
-    /// # Errors
-    /// When the credentials cannot be used.
-    pub fn new(address: SocketAddr, folder: &Path) -> Result<AgentEntry, LoadError> {
-        let credentials = Credentials::of(folder);
-        let tls = credentials.has_certificates().then(|| credentials.agent()).transpose()?;
-        let token = match tls {
-            Some(_) => Vec::new(),
-            None => read_token(&credentials.token_path())?,
-        };
-        Ok(AgentEntry { address, token, tls })
-    }
-}
 
 /// What all hosts share.
 struct Common {

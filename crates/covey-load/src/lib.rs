@@ -5,6 +5,7 @@
 //! time, but send no bytes. They may join through a [`Relay`]. [`replay`] drives a workload through both.
 
 mod coordinator;
+mod entry;
 mod error;
 mod host;
 mod metrics;
@@ -12,8 +13,9 @@ mod relay;
 mod replay;
 
 pub use coordinator::Coordinator;
+pub use entry::AgentEntry;
 pub use error::LoadError;
-pub use host::{AgentEntry, Hosts, Sizes, all_joined};
+pub use host::{Hosts, Sizes, all_joined};
 pub use metrics::Metrics;
 pub use relay::Relay;
 pub use replay::{Replay, register, registration, replay};

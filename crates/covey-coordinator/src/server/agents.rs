@@ -3,38 +3,23 @@
 use std::io;
 use std::net::SocketAddr;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::sync::atomic::Ordering;
 
-use covey_proto::{Decoder, FromAgent, Message, Opening, ProtoError, Refusal, ToAgent, encode};
+use covey_proto::{Decoder, FromAgent, Message, Opening, Refusal, ToAgent, encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::sync::mpsc;
 use tokio::time::timeout;
 
 use super::command::Command;
+use super::joining::{Agents, garbage, refused, tell};
 use super::metrics::count;
 use super::push::write_rest;
 use super::relays;
 use super::route::Route;
-use super::shared::Shared;
-use crate::connections::{Admission, Outbox, PATIENCE, Stop};
+use crate::connections::{Outbox, PATIENCE, Stop};
 
 /// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
 const READ: usize = 1024;
-
-/// What all connections share.
-pub(super) struct Agents {
-    pub commands: mpsc::Sender<Command>,
-    pub shared: Arc<Shared>,
-    pub admission: Admission,
-    pub next_session: AtomicU64,
-    pub epoch: u64,
-    /// How often agents and relays are to say something, in seconds.
-    pub heartbeat_s: f64,
-    /// After how long without a word a relay is taken for lost.
-    pub patience: Duration,
-}
 
 /// Serves one connection until it ends, or the server stops.
 pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr, mut stop: Stop) {
@@ -95,22 +80,6 @@ async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
     };
     tell(agents, Command::Closed(session)).await?;
     result
-}
-
-/// Counts and logs that somebody may not join.
-pub(super) fn refused(agents: &Agents, refusal: Refusal, who: &str) {
-    count(&agents.shared.refused.credentials);
-    tracing::warn!(?refusal, "{who} was refused");
-}
-
-/// Counts bytes that are no message.
-pub(super) fn garbage(agents: &Agents, error: ProtoError) -> io::Error {
-    count(&agents.shared.refused.garbage);
-    io::Error::new(io::ErrorKind::InvalidData, error)
-}
-
-pub(super) async fn tell(agents: &Agents, command: Command) -> io::Result<()> {
-    agents.commands.send(command).await.map_err(|_| io::ErrorKind::BrokenPipe.into())
 }
 
 /// The next message; `None` when the agent has left.

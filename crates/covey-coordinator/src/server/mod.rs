@@ -7,6 +7,7 @@ mod command;
 mod config;
 mod decide;
 mod jobs;
+mod joining;
 mod metrics;
 mod push;
 mod relays;

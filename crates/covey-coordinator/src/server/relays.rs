@@ -12,8 +12,8 @@ use tokio::io::{AsyncRead, AsyncReadExt};
 use tokio::time::timeout;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-use super::agents::{Agents, garbage, refused, tell};
 use super::command::Command;
+use super::joining::{Agents, garbage, refused, tell};
 use super::route::Route;
 use super::trunk::{RelayedAgent, Trunk};
 use crate::connections::{Outbox, Rest, speaks_for};

@@ -16,6 +16,7 @@ use super::clients::Clients;
 use super::command::Command;
 use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
+use super::joining::Agents;
 use super::metrics::{Measured, Refused, Snapshot, count};
 use super::shared::{PAST, Shared};
 use super::{agents, push, rest, write};
@@ -200,7 +201,7 @@ impl Server {
         let (stopper, stop_all) = watch::channel(false);
         let stop_all = Stop(stop_all);
         let (clients_tls, agents_tls) = self.tls.unzip();
-        let all = Arc::new(agents::Agents {
+        let all = Arc::new(Agents {
             commands: self.commands.clone(),
             shared: self.shared.clone(),
             admission: Admission { tls: agents_tls, token: self.token.clone() },
