@@ -13,6 +13,10 @@ use super::ids::{dag_of, sub_id_of};
 /// anew, and those that depend on them do not learn their sizes.
 const REMEMBERED: usize = 4096;
 
+/// Other receivers of which a sub-coflow hears. Notes on more are not taken: whoever sends notes without end must not
+/// fill memory.
+const MAX_OTHERS: usize = 16_384;
+
 /// Senders are told again what a sub-coflow has had when that has grown by a quarter, and by so many bytes.
 const NEWS_BYTES: u64 = 64 << 10;
 
@@ -135,7 +139,8 @@ impl<S: Sender> Receiving<S> {
             }
         });
         if let Some(sub) = self.subs.get_mut(&coflow) {
-            sub.decide(inputs, &self.setup);
+            let room = MAX_OTHERS.saturating_sub(sub.receiver.others());
+            sub.decide(inputs.take(room), &self.setup);
         }
     }
 
@@ -233,6 +238,19 @@ mod tests {
         assert_eq!(sender.priority(), 0, "another DAG");
         receiving.hear(coflow, 6, [note].into_iter());
         assert_eq!(sender.priority(), 1);
+    }
+
+    #[test]
+    fn notes_without_end_do_not_fill_memory() {
+        let mut receiving = receiving("");
+        let coflow = new_id(&[], Proposal::Next, 7);
+        receiving.begin(coflow, 0, Heard::default());
+        for first in (0..3 * MAX_OTHERS as u32).step_by(1000) {
+            let note =
+                |receiver| Note { is_complete: false, coflow, receiver, bytes: receiver.into() };
+            receiving.hear(coflow, u32::MAX, (first..first + 1000).map(note));
+        }
+        assert!(receiving.subs[&coflow].receiver.others() <= MAX_OTHERS);
     }
 
     #[test]

@@ -150,6 +150,11 @@ impl Receiver {
         self.priority
     }
 
+    /// Number of other sub-coflows that the receiver has heard of.
+    pub fn others(&self) -> usize {
+        self.others.len()
+    }
+
     /// What has come so far, in bytes, as far as inputs have told.
     pub fn bytes(&self) -> f64 {
         self.bytes
