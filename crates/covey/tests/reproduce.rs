@@ -68,7 +68,7 @@ fn unknown_parts_of_a_paper_are_refused() {
     assert_eq!(testbed(&["--table", "6"]), "--table: expected one of 5 for philae, found '6'");
     assert_eq!(
         refusal(&["aalo", "--testbed"]),
-        "--testbed: expected philae or swallow, found aalo"
+        "--testbed: expected philae, stream or swallow, found aalo"
     );
     let refused = refusal(&["swallow", "--testbed", "--every", "0"]);
     assert_eq!(refused, "--every: expected 1 or more, found 0");
