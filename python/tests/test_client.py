@@ -308,7 +308,7 @@ def test_a_coordinator_that_is_away_comes_back(tmp_path):
 
 
 def test_without_anybody_in_charge(tmp_path):
-    """In mode stream receivers decide: neither agent nor coordinator is there, and no warning is given."""
+    """In mode stream receivers decide: no agent or coordinator is there, and nothing is warned of."""
     nowhere = {"credentials": tmp_path, "agent": tmp_path / "no.sock"}
     with warnings.catch_warnings():
         warnings.simplefilter("error")
