@@ -5,7 +5,7 @@ use std::time::Duration;
 use covey_client::{Blocks, Client, Coflow, CoflowSpec, Flow, FlowReceiver, FlowSender};
 use covey_client::{Incoming, Listener, Mode, Options, Scheduled};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
+use tokio::net::{TcpListener, TcpStream};
 
 async fn start(mode: &str) -> Client {
     let mode = mode.parse().expect("a mode");
@@ -28,6 +28,14 @@ async fn register(client: &Client, parents: Vec<u64>) -> Coflow {
     let flow = Flow { src: 0, dst: 1, bytes: None };
     let spec = CoflowSpec { parents, ..CoflowSpec::of(vec![flow]) };
     client.register(&spec).await.expect("nobody refuses")
+}
+
+/// A flow to somebody who does not run the library, and the other end of its connection.
+async fn open_to_stranger(coflow: &Coflow) -> (FlowSender, TcpStream) {
+    let other = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+    let at = other.local_addr().expect("it has one");
+    let flow = coflow.open(0, at, None, b"").await.expect("open");
+    (flow, other.accept().await.expect("a connection").0)
 }
 
 /// Bytes of which no two positions look alike.
@@ -133,10 +141,7 @@ async fn the_end_of_the_other_side_is_an_error_at_once() {
     let client = start("stream").await;
     let coflow = register(&client, Vec::new()).await;
     // Somebody who closes without a word, as a version without this mode does.
-    let other = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let mut flow =
-        coflow.open(0, other.local_addr().expect("it has one"), None, b"").await.expect("open");
-    let (mut stream, _) = other.accept().await.expect("a connection");
+    let (mut flow, mut stream) = open_to_stranger(&coflow).await;
     let mut header = [0; 28];
     stream.read_exact(&mut header).await.expect("a header");
     drop(stream);
@@ -163,10 +168,7 @@ async fn the_end_of_the_other_side_is_an_error_at_once() {
 async fn garbage_instead_of_replies_and_of_notes_is_an_error() {
     let client = start("stream").await;
     let coflow = register(&client, Vec::new()).await;
-    let other = tokio::net::TcpListener::bind("127.0.0.1:0").await.expect("a port");
-    let mut flow =
-        coflow.open(0, other.local_addr().expect("it has one"), None, b"").await.expect("open");
-    let (mut stream, _) = other.accept().await.expect("a connection");
+    let (mut flow, mut stream) = open_to_stranger(&coflow).await;
     stream.write_all(&[77; 24]).await.expect("there is room");
     let error = loop {
         if let Err(error) = flow.write_all(&[1; 10]).await {

@@ -1,6 +1,6 @@
 //! What all flows of an application share where nobody is in charge.
 
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
@@ -81,11 +81,7 @@ impl Host {
     }
 
     /// A flow begins here. Returns whether there may be notes for its receiver, now and later.
-    pub fn begin_sending(
-        &self,
-        coflow: u64,
-        connection: u64,
-    ) -> Arc<std::sync::atomic::AtomicBool> {
+    pub fn begin_sending(&self, coflow: u64, connection: u64) -> Arc<AtomicBool> {
         let predecessors = match self.setup.tells_sizes {
             true => self.receiving().predecessors(coflow),
             false => Vec::new(),
