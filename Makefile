@@ -65,8 +65,8 @@ lint: ## Check format, lints and documentation; a warning is an error
 	cargo clippy --locked --workspace --all-targets -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps
 
-circles: ## Check that no modules of a crate import each other in a circle (CRATES="covey-core covey-sim")
-	scripts/circles.sh $(CRATES)
+circles: ## Check that no modules of a crate import each other in a circle; `make test` does, too
+	cargo test --locked --package covey --test command circles
 
 wasm: ## Build the crates without clock and I/O for a target that has neither
 	@# Only the success of the build matters.

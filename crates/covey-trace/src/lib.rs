@@ -19,6 +19,7 @@ mod shares;
 pub mod stats;
 pub mod text;
 pub mod transform;
+mod units;
 mod workload;
 
 pub use availability::{Availability, Change};
@@ -29,7 +30,5 @@ pub use open::open;
 pub use read::{read, read_path};
 pub use shares::shuffle_shares;
 pub use stats::Stats;
+pub use units::MB;
 pub use workload::{Coflow, Flow, Restart, Workload};
-
-/// Bytes of a "MB" in traces and papers.
-pub const MB: f64 = 1_048_576.0;

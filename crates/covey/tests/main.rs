@@ -4,6 +4,7 @@
 
 mod attach;
 mod bad_input;
+mod circles;
 mod common;
 mod crates;
 mod docs;

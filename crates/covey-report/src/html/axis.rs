@@ -1,10 +1,10 @@
 //! Axes, which map values to coordinates of the plot.
 
-use super::frame::CHARACTER;
-
 /// Maximum number of decades of a logarithmic axis; smaller values are drawn at its lower end.
 const MAX_DECADES: f64 = 9.0;
 
+/// Maximum width of a character, at the larger font size of narrow screens.
+pub(super) const CHARACTER: f64 = 12.8;
 /// Width of a number on a horizontal axis: that of six characters.
 const NUMBER_WIDTH: f64 = 6.0 * CHARACTER;
 

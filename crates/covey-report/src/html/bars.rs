@@ -1,9 +1,7 @@
 //! Bars over a logarithmic axis.
 
-use super::axis::{Axis, LogAxis};
-use super::frame::{
-    CHARACTER, EDGE, LINE, WIDTH, lines, rounded, text_lines, vertical_grid, x_title,
-};
+use super::axis::{Axis, CHARACTER, LogAxis};
+use super::frame::{EDGE, LINE, WIDTH, lines, rounded, text_lines, vertical_grid, x_title};
 use super::series::Series;
 use crate::units::{counted, decimals, fixed};
 use crate::{Bin, BinMean, Comparison, mean_cct_by_bin};

@@ -1,6 +1,6 @@
 //! The frame of a plot: size, axes and grid lines.
 
-use super::axis::Axis;
+use super::axis::{Axis, CHARACTER};
 use maud::{Markup, html};
 
 /// Width of the drawing, which the page scales.
@@ -12,8 +12,6 @@ pub(super) const RIGHT: f64 = WIDTH - EDGE;
 pub(super) const TOP: f64 = 32.0;
 pub(super) const BOTTOM: f64 = 340.0;
 
-/// Maximum width of a character, at the larger font size of narrow screens.
-pub(super) const CHARACTER: f64 = 12.8;
 /// Space beyond an end of a horizontal axis: half of the longest number, which is centred below
 /// that end.
 pub(super) const EDGE: f64 = 3.0 * CHARACTER + 1.5;
