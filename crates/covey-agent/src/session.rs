@@ -181,6 +181,8 @@ fn enforce(agent: &Agent, joining: &Joining, enforcer: &mut dyn Enforcer) {
     if let Err(error) = enforcer.apply(agent.holds(), &agent.served()) {
         tracing::error!(port = joining.port, %error, "the schedule is not enforced");
     }
+    let (epoch, version) = agent.holds();
+    tracing::debug!(port = joining.port, epoch, version, "a schedule is in force");
 }
 
 async fn session(

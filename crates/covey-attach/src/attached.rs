@@ -1,6 +1,6 @@
 //! Attached connections, as an agent's [`Enforcer`].
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
@@ -9,6 +9,7 @@ use covey_agent::{CoordinatorEvent, Enforcer, Progress, Share};
 use covey_proto::FlowKey;
 
 use crate::connection::{Connection, UNPACED};
+use crate::connects::{Connects, Established};
 use crate::flows::{Flows, Over};
 use crate::hold::Hold;
 use crate::pace::{is_socket, kick, pace};
@@ -20,6 +21,11 @@ use crate::target::{OpenFile, Target};
 const LOAD: f64 = 0.007;
 /// Reading which files processes have takes at most this part of the time while there are sockets that are not known.
 const READING: f64 = 0.05;
+
+/// For so long after its beginning a connection is looked at more often than others, until it has sent its first bytes.
+const YOUNG: Duration = Duration::from_secs(1);
+/// Maximum number of connections that are looked at more often than others.
+const MAX_YOUNG: usize = 4096;
 
 /// A flow with a lower rate is held, in bytes per second: a packet at such a rate would keep the next one back for
 /// seconds, also after the rate has risen.
@@ -61,6 +67,9 @@ pub struct Attached {
     sockets: Sockets,
     flows: Flows,
     hold: Option<Hold>,
+    connects: Option<Connects>,
+    /// Connections that began a short time ago and have sent nothing so far, with the time at which they are old.
+    young: VecDeque<(Established, Instant)>,
     /// The processes' sockets, by inode.
     files: BTreeMap<u32, OpenFile>,
     /// Sockets that were none of the processes' when files were last read.
@@ -73,15 +82,22 @@ pub struct Attached {
     waiting: BTreeMap<u64, Option<Share>>,
     started: Instant,
     next_look: Instant,
+    next_look_at_young: Instant,
 }
 
 impl Attached {
     /// Watches the connections of `target`. `hold`: what keeps flows back that have to wait; without it nothing is
-    /// done to flows.
+    /// done to flows. `connects`: what notes their beginnings; without it a flow is seen later, and its beginning is
+    /// that of its first byte.
     ///
     /// # Errors
     /// When the kernel does not show connections.
-    pub fn new(target: Target, ignored: Ignored, hold: Option<Hold>) -> io::Result<Attached> {
+    pub fn new(
+        target: Target,
+        ignored: Ignored,
+        hold: Option<Hold>,
+        connects: Option<Connects>,
+    ) -> io::Result<Attached> {
         let now = Instant::now();
         let sockets = Sockets::open()?;
         Ok(Attached {
@@ -90,6 +106,8 @@ impl Attached {
             flows: Flows::new(sockets.sees_ends()),
             sockets,
             hold,
+            connects,
+            young: VecDeque::new(),
             files: BTreeMap::new(),
             strangers: BTreeSet::new(),
             next_reading: now,
@@ -97,6 +115,7 @@ impl Attached {
             waiting: BTreeMap::new(),
             started: now,
             next_look: now,
+            next_look_at_young: now,
         })
     }
 
@@ -139,9 +158,51 @@ impl Attached {
         }
         open.retain(|it| !self.ignored.has(it));
         ended.retain(|it| !self.ignored.has(it));
+        open.iter_mut().chain(&mut ended).for_each(|connection| self.date(connection));
         let progress = self.flows.look(&open, &ended, self.now_s());
         progress.ended.iter().for_each(|ended| self.forget(ended.key.coflow));
         self.next_look = Instant::now() + (thread_cpu() - begin).div_f64(LOAD);
+        Ok(progress)
+    }
+
+    /// Notes when a connection began that has sent its first bytes.
+    fn date(&self, connection: &mut Connection) {
+        if connection.acknowledged > 0 && self.flows.is_new(connection.cookie) {
+            connection.begun = self.connects.as_ref().and_then(|it| it.begun(connection.cookie));
+        }
+    }
+
+    /// Looks at connections that began a short time ago. Where there are many connections, all are looked at rarely,
+    /// and these would be seen late.
+    fn look_at_young(&mut self) -> io::Result<Progress> {
+        let (begin, now) = (thread_cpu(), Instant::now());
+        let Some(connects) = &mut self.connects else { return Ok(Progress::default()) };
+        while let Some(established) = connects.take_established() {
+            if self.young.len() < MAX_YOUNG {
+                self.young.push_back((established, now + YOUNG));
+            }
+        }
+        let mut sending = Vec::new();
+        for (established, until) in std::mem::take(&mut self.young) {
+            // It may be of another network namespace, or have ended.
+            let Some(mut connection) = self.sockets.find(&established)? else { continue };
+            if self.ignored.has(&connection) || !self.flows.is_new(connection.cookie) {
+                continue;
+            }
+            if connection.acknowledged > 0 {
+                self.date(&mut connection);
+                sending.push(connection);
+            } else if now < until {
+                self.young.push_back((established, until));
+            }
+        }
+        if self.target != Target::Host {
+            let inodes: Vec<u32> = sending.iter().map(|it| it.inode).collect();
+            self.read_files(&inodes);
+            sending.retain(|it| self.files.contains_key(&it.inode));
+        }
+        let progress = self.flows.look_at(&sending, self.now_s());
+        self.next_look_at_young = Instant::now() + (thread_cpu() - begin).div_f64(LOAD);
         Ok(progress)
     }
 
@@ -253,13 +314,19 @@ impl Enforcer for Attached {
         if let Some(hold) = &mut self.hold {
             hold.beat();
         }
-        if Instant::now() < self.next_look {
-            return Progress { has_not_looked: true, ..Progress::default() };
-        }
-        let progress = self.look().unwrap_or_else(|error| {
+        let not_seen = |error| {
             tracing::warn!(%error, "connections were not seen");
             Progress::default()
-        });
+        };
+        let now = Instant::now();
+        if now < self.next_look {
+            let progress = match now < self.next_look_at_young {
+                true => Progress::default(),
+                false => self.look_at_young().unwrap_or_else(not_seen),
+            };
+            return Progress { has_not_looked: true, ..progress };
+        }
+        let progress = self.look().unwrap_or_else(not_seen);
         self.let_orphans_go();
         self.waiting.clone().into_iter().for_each(|(number, share)| self.serve(number, share));
         // Only those who observe want them.

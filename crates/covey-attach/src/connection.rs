@@ -21,6 +21,17 @@ pub struct Connection {
     pub busy_us: u64,
     /// The most bytes a second that the kernel sends of it; [`UNPACED`] if that has no limit.
     pub max_pace: u64,
+    /// When it began, if that was seen.
+    pub begun: Option<Begun>,
+}
+
+/// How long ago a connection began.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Begun {
+    /// Microseconds since a program asked for it; on the other side, since it was established.
+    pub asked_us: u64,
+    /// Microseconds since it was established.
+    pub established_us: u64,
 }
 
 /// The rate of a socket that nobody paces.

@@ -57,8 +57,20 @@ pub struct Flows {
 /// For so many seconds an end that was seen is remembered. A socket may be half closed for some minutes.
 const REMEMBERED_S: f64 = 600.0;
 
+/// A program that sends within so many microseconds of the beginning of a connection has asked for the connection in
+/// order to send.
+const SOON_US: u64 = 20_000;
+
 /// The kernel tells of an end a little later than it stops to list the connection.
 const PATIENCE_S: f64 = 0.2;
+
+/// How long ago a flow began that has sent its first bytes, in microseconds.
+fn age_us(connection: &Connection) -> u64 {
+    // Nothing was sent at the look before: it has been busy since its first byte.
+    let busy_us = connection.busy_us;
+    let begun = connection.begun.filter(|begun| begun.established_us <= busy_us + SOON_US);
+    begun.map_or(busy_us, |begun| begun.asked_us)
+}
 
 impl Flows {
     /// No connections yet. `sees_ends`: all that end are told of, with what they have sent.
@@ -96,6 +108,18 @@ impl Flows {
         progress
     }
 
+    /// Looks at some of the connections that are open at `now_s`. Returns what has happened to them.
+    pub fn look_at(&mut self, some: &[Connection], now_s: f64) -> Progress {
+        let mut progress = Progress::default();
+        some.iter().for_each(|connection| self.see(connection, now_s, &mut progress));
+        progress
+    }
+
+    /// Whether a connection has sent nothing at earlier looks.
+    pub fn is_new(&self, cookie: u64) -> bool {
+        self.open.get(&cookie).is_none_or(|flow| flow.sent == 0)
+    }
+
     fn see(&mut self, connection: &Connection, now_s: f64, progress: &mut Progress) {
         let &Connection { cookie, inode, local: from, remote: to, max_pace, .. } = connection;
         let sent = connection.acknowledged;
@@ -110,8 +134,7 @@ impl Flows {
             return;
         }
         if flow.sent == 0 {
-            // Nothing was sent at the look before: it has been busy since its first byte.
-            let age_s = connection.busy_us as f64 / 1e6;
+            let age_s = age_us(connection) as f64 / 1e6;
             flow.start_s = now_s - age_s;
             let appearance = Appearance { number: cookie, protocol: TCP, from, to, age_s };
             progress.appeared.push(appearance);
@@ -147,7 +170,7 @@ impl Flows {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::connection::UNPACED;
+    use crate::connection::{Begun, UNPACED};
 
     fn connection(cookie: u64, acknowledged: u64) -> Connection {
         let end = |port: u16| SocketAddr::new([10, 0, 0, 1].into(), port);
@@ -161,6 +184,7 @@ mod tests {
             is_over: false,
             busy_us: 400_000,
             max_pace: UNPACED,
+            begun: None,
         }
     }
 
@@ -188,6 +212,29 @@ mod tests {
             over.iter().map(|it| (it.flow.sent, it.end_s)).collect::<Vec<_>>(),
             [(300, 1.5)]
         );
+    }
+
+    #[test]
+    fn a_flow_begins_when_its_program_asks_for_the_connection_if_it_sends_soon() {
+        let age_s = |established_us: u64| {
+            let begun = Some(Begun { asked_us: 900_000, established_us });
+            let progress =
+                Flows::default().look_at(&[Connection { begun, ..connection(1, 10) }], 1.0);
+            progress.appeared[0].age_s
+        };
+        assert_eq!(age_s(410_000), 0.9);
+        assert_eq!(age_s(400_000 - 1), 0.9);
+        assert_eq!(age_s(500_000), 0.4, "it sent a tenth of a second later");
+    }
+
+    #[test]
+    fn some_connections_are_looked_at_and_the_others_are_still_there() {
+        let mut flows = Flows::default();
+        flows.look(&[connection(1, 10), connection(2, 0)], &[], 0.0);
+        assert!(flows.is_new(2) && flows.is_new(3) && !flows.is_new(1));
+        let progress = flows.look_at(&[connection(2, 5)], 0.1);
+        assert_eq!((progress.appeared.len(), progress.ended.len()), (1, 0));
+        assert_eq!(flows.open().len(), 2);
     }
 
     #[test]

@@ -7,14 +7,18 @@
 //! | [`target`] | which processes, and which of their files are sockets |
 //! | [`flows`] | what has happened to flows between two looks; without I/O |
 //! | [`pace`] | sets the rate of a socket of another process |
+//! | [`connects`] | notes when connections begin (BPF) |
 //! | [`hold`] | keeps the data of sockets back (BPF) |
+//! | [`bpf`] | what the programs of both need |
 //! | [`attached`] | all of it, as an [`Enforcer`](covey_agent::Enforcer) |
 //!
 //! Nothing that is done to a socket outlives this process but its rate, which [`attached::Attached`] takes back when
 //! it is dropped, and [`attached::release`] after a process that was killed.
 
 pub mod attached;
+pub mod bpf;
 pub mod connection;
+pub mod connects;
 pub mod flows;
 pub mod hold;
 pub mod pace;

@@ -17,6 +17,7 @@ use netlink_sys::protocols::NETLINK_SOCK_DIAG;
 use netlink_sys::{Socket, SocketAddr as NetlinkAddress};
 
 use crate::connection::Connection;
+use crate::connects::Established;
 
 /// Groups of messages about sockets that are destroyed (`linux/sock_diag.h`): TCP over IPv4, and over IPv6.
 const DESTROYED: [u32; 2] = [1, 3];
@@ -62,15 +63,38 @@ impl Sockets {
     pub fn list(&mut self) -> io::Result<Vec<Connection>> {
         let mut found = Vec::new();
         for (family, id) in [(AF_INET, SocketId::new_v4()), (AF_INET6, SocketId::new_v6())] {
-            self.ask(family, id)?;
+            self.ask(family, id, NLM_F_DUMP)?;
             self.answers(&mut found)?;
         }
         Ok(found)
     }
 
-    fn ask(&mut self, family: u8, socket_id: SocketId) -> io::Result<()> {
+    /// A connection, if it is open.
+    ///
+    /// # Errors
+    /// When the kernel does not answer.
+    pub fn find(&mut self, established: &Established) -> io::Result<Option<Connection>> {
+        let Established { cookie, local, remote } = *established;
+        let (family, mut id) = match local {
+            SocketAddr::V4(_) => (AF_INET, SocketId::new_v4()),
+            SocketAddr::V6(_) => (AF_INET6, SocketId::new_v6()),
+        };
+        (id.source_address, id.source_port) = (local.ip(), local.port());
+        (id.destination_address, id.destination_port) = (remote.ip(), remote.port());
+        id.cookie = cookie.to_ne_bytes();
+        self.ask(family, id, 0)?;
+        let mut found = Vec::new();
+        let count = self.asked.recv(&mut &mut self.buffer[..], 0)?;
+        match read(&self.buffer[..count], &mut found) {
+            Ok(_) => Ok(found.pop()),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    fn ask(&mut self, family: u8, socket_id: SocketId, flags: u16) -> io::Result<()> {
         let mut header = NetlinkHeader::default();
-        header.flags = NLM_F_REQUEST | NLM_F_DUMP;
+        header.flags = NLM_F_REQUEST | flags;
         let states = StateFlags::ESTABLISHED
             | StateFlags::FIN_WAIT1
             | StateFlags::FIN_WAIT2
@@ -168,5 +192,6 @@ fn connection(response: &InetResponse) -> Option<Connection> {
         is_over: response.header.state == TCP_FIN_WAIT2,
         busy_us: number(BUSY).unwrap_or(0),
         max_pace: number(MAX_PACE)?,
+        begun: None,
     })
 }

@@ -114,7 +114,7 @@ fn must_run() -> bool {
 
 #[test]
 fn what_a_connection_sends_is_seen_to_the_byte() {
-    let mut attached = Attached::new(own(), Ignored::default(), None).expect("INET_DIAG");
+    let mut attached = Attached::new(own(), Ignored::default(), None, None).expect("INET_DIAG");
     let (mut stream, read) = connection();
     let port = stream.local_addr().expect("its address").port();
     let appeared = attached.look().expect("connections").appeared;
@@ -149,7 +149,7 @@ fn a_flow_is_held_paced_and_left_as_it_was() {
         Err(error) => return eprintln!("skipped: {error}"),
     };
     let sender = Sender::start();
-    let mut attached = Attached::new(own(), Ignored::default(), Some(hold)).expect("INET_DIAG");
+    let mut attached = Attached::new(own(), Ignored::default(), Some(hold), None).expect("INET_DIAG");
     let number = number(&mut attached, sender.port());
     let free = sender.rate();
     attached.apply((1, 1), &share(number, 0.0)).expect("a schedule");
@@ -174,7 +174,7 @@ fn a_flow_is_held_paced_and_left_as_it_was() {
 fn rates_that_a_process_has_left_behind_are_taken_back() {
     let _alone = alone();
     let sender = Sender::start();
-    let mut attached = Attached::new(own(), Ignored::default(), None).expect("INET_DIAG");
+    let mut attached = Attached::new(own(), Ignored::default(), None, None).expect("INET_DIAG");
     number(&mut attached, sender.port());
     let target = own();
     let all = Sockets::open().expect("INET_DIAG").list().expect("connections");

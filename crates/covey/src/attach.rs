@@ -10,6 +10,7 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use clap::Args;
 use covey_agent::Processors;
 use covey_attach::attached::{Attached, Ignored, release};
+use covey_attach::connects::Connects;
 use covey_attach::flows::{Flow, Over};
 use covey_attach::hold::Hold;
 use covey_attach::target::Target;
@@ -136,7 +137,8 @@ impl Attach {
     /// Writes flow records.
     fn observe(&self, target: Target, end: &mut End) -> Result<(), Failure> {
         let every = Duration::from_secs_f64(quantity::time("--every", &self.every)?);
-        let mut attached = Attached::new(target, Ignored::default(), None).map_err(refused)?;
+        let mut attached =
+            Attached::new(target, Ignored::default(), None, connects()).map_err(refused)?;
         if !attached.sees_ends() {
             tracing::warn!(
                 "without CAP_NET_ADMIN, connections that are shorter than --every are missed, and the last bytes of \
@@ -196,7 +198,8 @@ impl Attach {
             ends: [joining.coordinator].into(),
             own: joining.addresses.iter().copied().collect(),
         };
-        let mut attached = Attached::new(target, ignored, Some(hold)).map_err(refused)?;
+        let mut attached =
+            Attached::new(target, ignored, Some(hold), connects()).map_err(refused)?;
         let never = Notify::new();
         live::runtime_here()?.block_on(async {
             tokio::select! {
@@ -207,6 +210,12 @@ impl Attach {
             }
         })
     }
+}
+
+/// What notes the beginnings of connections, where that is possible.
+fn connects() -> Option<Connects> {
+    let connects = Connects::new();
+    connects.inspect_err(|error| tracing::info!(%error, "flows begin with their first bytes")).ok()
 }
 
 fn refused(error: std::io::Error) -> Failure {

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
 use covey_core::Time;
-use covey_proto::{FromAgent, ToAgent, encode};
+use covey_proto::{FromAgent, Schedule, ToAgent, encode};
 use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant as Deadline, timeout_at};
@@ -292,7 +292,13 @@ impl Decider {
             self.coordinator.take_messages(session, &mut messages);
             if !messages.is_empty() {
                 let mut bytes = Vec::new();
-                messages.drain(..).for_each(|message| encode(&message, &mut bytes));
+                for message in messages.drain(..) {
+                    if let ToAgent::Schedule(Schedule { epoch, version, .. }) = &message {
+                        let port = self.coordinator.port_of(session);
+                        tracing::debug!(port, epoch, version, "a schedule is sent");
+                    }
+                    encode(&message, &mut bytes);
+                }
                 groups.push(route.group(bytes));
             }
         }

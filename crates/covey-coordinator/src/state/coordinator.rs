@@ -14,6 +14,7 @@ use super::config::Config;
 use super::dirty::Dirty;
 use super::effects::{Counts, Effects, Output, Population};
 use super::journal_queue::JournalQueue;
+use crate::SessionId;
 use crate::driver::Driver;
 
 /// The coordinator without its I/O.
@@ -94,6 +95,11 @@ impl CoordinatorState {
                 is_reading: false,
             },
         }
+    }
+
+    /// The port whose agent has this session, if it is there.
+    pub fn port_of(&self, session: SessionId) -> Option<u32> {
+        self.agents.port_of(session)
     }
 
     /// The number of this start.
