@@ -149,7 +149,8 @@ fn a_flow_is_held_paced_and_left_as_it_was() {
         Err(error) => return eprintln!("skipped: {error}"),
     };
     let sender = Sender::start();
-    let mut attached = Attached::new(own(), Ignored::default(), Some(hold), None).expect("INET_DIAG");
+    let mut attached =
+        Attached::new(own(), Ignored::default(), Some(hold), None).expect("INET_DIAG");
     let number = number(&mut attached, sender.port());
     let free = sender.rate();
     attached.apply((1, 1), &share(number, 0.0)).expect("a schedule");

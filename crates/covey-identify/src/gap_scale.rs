@@ -1,18 +1,29 @@
 //! The time that separates one burst of flows from the next, estimated from the flows alone.
 //!
 //! The flows of one coflow that share a service start in a burst; the next burst of that service comes
-//! much later. So the logarithms of the gaps between a service's successive flows have two modes. The
-//! threshold between them is that of the minimum error of two normal distributions (Kittler and
-//! Illingworth, Pattern Recognition 1986), which holds although far more gaps lie within bursts than
-//! between. If all times are multiplied by a factor, so is the threshold.
+//! much later. So the gaps between a service's successive flows are of two classes. The threshold between
+//! them is that of the minimum error (Kittler and Illingworth, Pattern Recognition 1986), which holds although
+//! far more gaps lie within bursts than between. There are two ways to describe a class, and both are needed:
+//! - as exponentially distributed, as the gaps of independent events are, with their long tail towards zero.
+//!   This finds the two classes, but draws their border too near to the lower one, because the gaps between
+//!   bursts have no such tail;
+//! - as a normal distribution of the logarithms. This draws the border well, but where the lower class has a long
+//!   tail, as with live flows, it has the least error for a class of a few tiny gaps.
 //!
-//! A gap of 0 is shorter than the clock can tell: it counts as half of the smallest other gap. If it counted
-//! as far shorter, the two modes would be the gaps that a coarse clock tells and those that it does not.
+//! So the border is that of the first way, moved up as long as the error of the second one falls. If all times
+//! are multiplied by a factor, so is the threshold.
+//!
+//! A gap of 0 is shorter than the clock can tell: it counts as a tenth of the smallest other gap. If it counted
+//! as far shorter, the two classes would be the gaps that a coarse clock tells and those that it does not.
+
+use std::ops::Range;
 
 /// Bins of an octave.
 const FINENESS: f64 = 2.0;
 /// Bins: from 1 ns to 2^34 ns × 2^26, thirty years.
 const BINS: usize = 120;
+/// So many bins with gaps are looked at for a smaller error, because few gaps make a ragged histogram.
+const NEAR: usize = 2;
 /// Gaps that must be known before the threshold is an estimate.
 const MIN_GAPS: u64 = 64;
 
@@ -50,33 +61,91 @@ impl GapScale {
     /// The gap that separates bursts, in seconds; nothing if there are too few gaps, or one mode only.
     pub fn threshold_s(&self) -> Option<f64> {
         let mut counts = self.counts;
-        counts[bin(0.5 * self.least_s)] += self.zeros;
+        counts[bin(0.1 * self.least_s)] += self.zeros;
         if counts.iter().sum::<u64>() < MIN_GAPS {
             return None;
         }
-        let bins = || counts.iter().zip(0..).map(|(&n, bin)| (n as f64, f64::from(bin)));
-        // Sums of 1, x and x² up to each bin.
-        let mut below = [0.0; 3];
-        let mut all = [0.0; 3];
-        for (n, x) in bins() {
-            all = [all[0] + n, all[1] + n * x, all[2] + n * x * x];
-        }
-        let mut best: Option<(f64, f64)> = None;
-        for (n, x) in bins() {
-            below = [below[0] + n, below[1] + n * x, below[2] + n * x * x];
-            let above = [all[0] - below[0], all[1] - below[1], all[2] - below[2]];
-            if below[0] == 0.0 || above[0] <= 0.0 {
-                continue;
+        let (splits, count) = splits(&counts);
+        let error = |k: usize, of: fn(&Class, f64) -> f64| {
+            let (_, below, above) = &splits[k];
+            let all = below.gaps + above.gaps;
+            of(below, all) + of(above, all)
+        };
+        let least =
+            |among: Range<usize>, of| among.min_by(|a, b| error(*a, of).total_cmp(&error(*b, of)));
+        let mut border = least(0..count, Class::exponential_error)?;
+        loop {
+            let higher = least(border..(border + NEAR + 1).min(count), Class::normal_error)?;
+            if higher == border {
+                break;
             }
-            let error = class_error(below, all[0]) + class_error(above, all[0]);
-            // Within an empty valley the middle between the two classes is the best place.
-            let middle = 0.5 * (last_below(&counts, x) + first_above(&counts, x));
-            if best.is_none_or(|(least, _)| error < least) {
-                best = Some((error, middle));
-            }
+            border = higher;
         }
-        best.map(|(_, bin)| libm::exp2((bin + 0.5) / FINENESS) * 1e-9)
+        // Within an empty valley the middle between the two classes is the best place.
+        let (last_below, ..) = splits[border];
+        let above = counts[last_below + 1..].iter().position(|&n| n > 0)?;
+        Some(middle_s(last_below as f64 + 0.5 * (above as f64 + 1.0)))
     }
+}
+
+/// Gaps of a class: their number and sum in seconds, and the sums of their bins and of the squares of these.
+#[derive(Debug, Clone, Copy, Default)]
+struct Class {
+    gaps: f64,
+    sum_s: f64,
+    sum: f64,
+    squares: f64,
+}
+
+impl Class {
+    fn add(&mut self, gaps: u64, bin: usize) {
+        let (n, x) = (gaps as f64, bin as f64);
+        self.gaps += n;
+        self.sum_s += n * middle_s(x);
+        self.sum += n * x;
+        self.squares += n * x * x;
+    }
+
+    fn without(&self, other: &Class) -> Class {
+        Class {
+            gaps: self.gaps - other.gaps,
+            sum_s: self.sum_s - other.sum_s,
+            sum: self.sum - other.sum,
+            squares: self.squares - other.squares,
+        }
+    }
+
+    /// The part of the class in the error, if its gaps are exponentially distributed. `all` is the number of gaps of
+    /// both classes.
+    fn exponential_error(&self, all: f64) -> f64 {
+        let share = self.gaps / all;
+        share * (libm::log(self.sum_s / self.gaps) - libm::log(share))
+    }
+
+    /// The same, if their logarithms are normally distributed. To the variance of the bins comes that of the gaps
+    /// within a bin, as if they were uniform there.
+    fn normal_error(&self, all: f64) -> f64 {
+        let (share, mean) = (self.gaps / all, self.sum / self.gaps);
+        let variance = (self.squares / self.gaps - mean * mean).max(0.0) + 1.0 / 12.0;
+        share * (0.5 * libm::log(variance) - libm::log(share))
+    }
+}
+
+/// A way to split the gaps into two classes: the last bin of the lower class, and both.
+type Split = (usize, Class, Class);
+
+/// All ways to split the gaps, and their number.
+fn splits(counts: &[u64; BINS]) -> ([Split; BINS], usize) {
+    let bins = || counts.iter().enumerate().filter(|(_, gaps)| **gaps > 0);
+    let mut all = Class::default();
+    bins().for_each(|(bin, gaps)| all.add(*gaps, bin));
+    let (mut below, mut splits) = (Class::default(), [Split::default(); BINS]);
+    for ((bin, gaps), split) in bins().zip(&mut splits) {
+        below.add(*gaps, bin);
+        *split = (bin, below, all.without(&below));
+    }
+    // Nothing is above the last bin.
+    (splits, bins().count() - 1)
 }
 
 /// The bin of a gap above 0.
@@ -85,24 +154,9 @@ fn bin(gap_s: f64) -> usize {
     (bin as usize).min(BINS - 1)
 }
 
-/// The part that a class of the sums of 1, x and x² has in the error of Kittler and Illingworth. To
-/// the variance of the bins comes that of the gaps within a bin, as if they were uniform there.
-fn class_error([n, x, xx]: [f64; 3], total: f64) -> f64 {
-    let (share, mean) = (n / total, x / n);
-    let variance = (xx / n - mean * mean).max(0.0) + 1.0 / 12.0;
-    share * (0.5 * libm::log(variance) - libm::log(share))
-}
-
-/// The last bin with gaps, up to bin `x`.
-fn last_below(counts: &[u64], x: f64) -> f64 {
-    let at = counts[..=x as usize].iter().rposition(|&n| n > 0);
-    at.map_or(x, |bin| bin as f64)
-}
-
-/// The first bin with gaps, after bin `x`.
-fn first_above(counts: &[u64], x: f64) -> f64 {
-    let at = counts[x as usize + 1..].iter().position(|&n| n > 0);
-    at.map_or(x, |ahead| x + 1.0 + ahead as f64)
+/// The middle of a bin, in seconds.
+fn middle_s(bin: f64) -> f64 {
+    libm::exp2((bin + 0.5) / FINENESS) * 1e-9
 }
 
 #[cfg(test)]
@@ -130,12 +184,25 @@ mod tests {
         }
     }
 
+    /// The gaps of independent events have a long tail towards zero. Here nine of ten are of 5 ms in the mean, and
+    /// the others of half a second.
+    #[test]
+    fn a_few_tiny_gaps_are_no_class_of_their_own() {
+        let mut scale = GapScale::new();
+        for k in 0..2000 {
+            let share = (f64::from(k * 7919 % 2000) + 0.5) / 2000.0;
+            scale.add(-libm::log(share) * if k % 10 == 0 { 0.5 } else { 0.005 });
+        }
+        let threshold_s = scale.threshold_s().expect("two classes");
+        assert!((0.02..0.2).contains(&threshold_s), "{threshold_s}");
+    }
+
     #[test]
     fn bursts_at_equal_times_are_told_from_the_next() {
         let mut scale = GapScale::new();
         (0..1000).for_each(|_| scale.add(0.0));
         (0..50).for_each(|_| scale.add(1.0));
         let threshold_s = scale.threshold_s().expect("two modes");
-        assert!((0.5..1.0).contains(&threshold_s), "{threshold_s}");
+        assert!((0.1..1.0).contains(&threshold_s), "{threshold_s}");
     }
 }
