@@ -15,6 +15,11 @@ pub struct Share {
     pub codec: Option<CodecName>,
 }
 
+impl Share {
+    /// The share of an idle flow, which is in no schedule: enough to notice when the flow sends again.
+    pub const PROBE: Share = Share { layer: u32::MAX, rate: 16.0 * 1024.0, codec: None };
+}
+
 /// What has happened to the flows that this host sends since the last report.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Progress {

@@ -16,6 +16,9 @@ use crate::share::Share;
 
 /// Bytes that a flow may give to its socket at once. A slow flow is silent for the time that these take.
 const SLICE: f64 = 32.0 * 1024.0;
+/// The same for a flow that no application has named. The kernel sends up to 64 KiB of it at once, whatever its rate,
+/// and another time as many may be on their way already.
+const BURST: f64 = 128.0 * 1024.0;
 /// How often idle flows are looked for during the time after which a flow is idle.
 const LOOKS: f64 = 8.0;
 
@@ -169,7 +172,8 @@ impl Watch {
         for (&key, served) in &self.served {
             let idle = self.unused.range(of(key.coflow)).count() as f64;
             let patience_s = (self.idle_after_s / (1.0 + idle)).max(every_s);
-            let is_due = now_s - served.since_s >= patience_s.max(SLICE / served.rate);
+            let at_once = if key.number().is_some() { BURST } else { SLICE };
+            let is_due = now_s - served.since_s >= patience_s.max(at_once / served.rate);
             if is_due && !self.unused.contains_key(&key) {
                 due.push(key);
             }

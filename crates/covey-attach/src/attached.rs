@@ -31,6 +31,11 @@ const MAX_YOUNG: usize = 4096;
 /// seconds, also after the rate has risen.
 const LEAST: f64 = 16.0 * 1024.0;
 
+/// The rate of an idle flow, in bytes per second: that of a burst of 64 KiB in 20 ms. At the rate of
+/// [`Share::PROBE`] its next burst would be four seconds away, also after the flow has been given a rate again, and so
+/// the flow would be idle again.
+const PROBE: f64 = 50.0 * 64.0 * 1024.0;
+
 /// What is done to a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Done {
@@ -245,6 +250,7 @@ impl Attached {
         self.waiting.remove(&number);
         let Some(flow) = self.flows.open().get(&number).copied() else { return };
         let wanted = share.map(|share| match share.rate {
+            _ if share == Share::PROBE => Done::Paced(PROBE),
             rate if rate >= LEAST => Done::Paced(rate),
             _ => Done::Held,
         });

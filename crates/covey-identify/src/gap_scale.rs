@@ -10,8 +10,9 @@
 //! - as a normal distribution of the logarithms. This draws the border well, but where the lower class has a long
 //!   tail, as with live flows, it has the least error for a class of a few tiny gaps.
 //!
-//! So the border is that of the first way, moved up as long as the error of the second one falls. If all times
-//! are multiplied by a factor, so is the threshold.
+//! So the border is that of the first way, moved up as long as the error of the second one falls, to the geometric
+//! mean of the border and the gaps above it at most: few gaps make a class of a few large ones. If all times are
+//! multiplied by a factor, so is the threshold.
 //!
 //! A gap of 0 is shorter than the clock can tell: it counts as a tenth of the smallest other gap. If it counted
 //! as far shorter, the two classes would be the gaps that a coarse clock tells and those that it does not.
@@ -74,8 +75,11 @@ impl GapScale {
         let least =
             |among: Range<usize>, of| among.min_by(|a, b| error(*a, of).total_cmp(&error(*b, of)));
         let mut border = least(0..count, Class::exponential_error)?;
+        let (bin, _, above) = &splits[border];
+        let highest = 0.5 * (*bin as f64 + above.sum / above.gaps);
+        let end = splits[..count].partition_point(|(bin, ..)| *bin as f64 <= highest);
         loop {
-            let higher = least(border..(border + NEAR + 1).min(count), Class::normal_error)?;
+            let higher = least(border..(border + NEAR + 1).min(end), Class::normal_error)?;
             if higher == border {
                 break;
             }

@@ -14,7 +14,7 @@
 //! addresses" of CODA's attributes). Peers are kept as sketches of 128 bytes.
 //!
 //! # The time scale
-//! No time is given in advance. The gaps of all services have two modes, within bursts and between them,
+//! No time is given in advance. The gaps of all services are of two classes, within bursts and between them,
 //! and `gap_s` is the threshold between the two. Until 64 gaps are known it is 0.1 s.
 
 use std::collections::VecDeque;
@@ -29,7 +29,10 @@ use covey_core::{Address, Observed, PacketStatistics};
 const FIRST_GAP_S: f64 = 0.1;
 /// Ports from here on are chosen by kernels.
 const FIRST_EPHEMERAL: u16 = 32_768;
-/// Gaps between two estimates of the time that separates bursts.
+/// Gaps before the first estimate of the time that separates bursts. The next ones come whenever their number has
+/// doubled.
+const FIRST_ESTIMATE: u32 = 64;
+/// Gaps between two later estimates.
 const GAPS_PER_ESTIMATE: u32 = 4_096;
 /// Estimates after which earlier gaps count half.
 const ESTIMATES_PER_HALVING: u32 = 16;
@@ -354,12 +357,13 @@ impl Observer {
     fn learn_gap(&mut self, gap_s: f64) {
         self.gaps.add(gap_s);
         self.since[0] += 1;
-        let is_first = self.since == [64, 0];
-        if self.since[0] < GAPS_PER_ESTIMATE && !is_first {
+        let [gaps, estimates] = self.since;
+        let is_early = estimates == 0 && gaps >= FIRST_ESTIMATE && gaps.is_power_of_two();
+        if gaps < GAPS_PER_ESTIMATE && !is_early {
             return;
         }
-        if !is_first {
-            self.since = [0, self.since[1] + 1];
+        if gaps == GAPS_PER_ESTIMATE {
+            self.since = [0, estimates + 1];
         }
         if let Some(gap_s) = self.gaps.threshold_s()
             && !(self.gap_s / NEWS..=self.gap_s * NEWS).contains(&gap_s)

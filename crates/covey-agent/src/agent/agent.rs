@@ -18,9 +18,6 @@ use crate::names::FlowNames;
 use crate::share::{Progress, Share};
 use crate::watch::Watch;
 
-/// The share of an idle flow, which is in no schedule: enough to notice when the flow sends again.
-const PROBE: Share = Share { layer: u32::MAX, rate: 16.0 * 1024.0, codec: None };
-
 /// How often the coordinator is told which coflows have flows open here, in seconds.
 const KEEP_EVERY_S: f64 = 5.0;
 
@@ -134,7 +131,7 @@ impl Agent {
             return Cow::Borrowed(flows);
         }
         let mut served = flows.clone();
-        served.extend(probed.map(|key| (key, PROBE)));
+        served.extend(probed.map(|key| (key, Share::PROBE)));
         served.retain(|key, _| self.unnamed.may_schedule(*key));
         self.unnamed.hold(&mut served);
         for key in renamed {
@@ -643,7 +640,7 @@ mod tests {
         assert_eq!(out, [FromAgent::Uses(of(A, Use::Idle))]);
         // The coordinator takes the rate of A away; the probe stays.
         tell(&mut agent, set(1, 2, 0, &[B]));
-        assert_eq!(agent.served().get(&A), Some(&PROBE));
+        assert_eq!(agent.served().get(&A), Some(&Share::PROBE));
         out.clear();
         let sent =
             Progress { sent: vec![Sent { key: A, bytes: 1.0, wire: 1.0 }], ..Progress::default() };
