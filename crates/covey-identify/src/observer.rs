@@ -37,7 +37,7 @@ const GAPS_PER_ESTIMATE: u32 = 4_096;
 /// Estimates after which earlier gaps count half.
 const ESTIMATES_PER_HALVING: u32 = 16;
 /// An estimate replaces the one in force if it differs by more than this factor.
-const NEWS: f64 = 1.5;
+const NEWS: f64 = 1.15;
 /// An end with so many peers, one after another, is a service; the other end is not remembered.
 const CERTAIN: u32 = 4;
 /// Ends that are remembered in each of two generations.
