@@ -11,6 +11,7 @@ use std::time::{Duration, Instant};
 use covey_agent::{Enforcer, Share};
 use covey_attach::attached::{Attached, Ignored, release};
 use covey_attach::connection::UNPACED;
+use covey_attach::connects::{Connects, Established};
 use covey_attach::hold::Hold;
 use covey_attach::sockets::Sockets;
 use covey_attach::target::Target;
@@ -138,6 +139,28 @@ fn what_a_connection_sends_is_seen_to_the_byte() {
         thread::sleep(Duration::from_millis(10));
     };
     assert_eq!(over.flow.sent, 101_234);
+}
+
+#[test]
+fn the_beginning_of_a_connection_is_noted_and_it_is_found_by_itself() {
+    let mut connects = match Connects::new() {
+        Ok(connects) => connects,
+        Err(error) if must_run() => panic!("{error}"),
+        Err(error) => return eprintln!("skipped: {error}"),
+    };
+    let (stream, _) = connection();
+    let ends = (stream.local_addr().expect("its address"), stream.peer_addr().expect("the other"));
+    // Tests beside this one have connections, too.
+    let established = std::iter::from_fn(|| connects.take_established())
+        .find(|it| (it.local, it.remote) == ends)
+        .expect("it is established");
+    let begun = connects.begun(established.cookie).expect("it is noted");
+    assert!(begun.asked_us >= begun.established_us && begun.asked_us < 60_000_000, "{begun:?}");
+    let mut sockets = Sockets::open().expect("INET_DIAG");
+    let found = sockets.find(&established).expect("an answer").expect("it is open");
+    assert_eq!((found.cookie, found.local, found.remote), (established.cookie, ends.0, ends.1));
+    let other = Established { cookie: established.cookie + 1, ..established };
+    assert_eq!(sockets.find(&other).expect("an answer"), None);
 }
 
 #[test]
