@@ -5,10 +5,10 @@
 
 Two hosts and a switch are network namespaces, with links of 10 Gbit/s. Prints
 
-- the part of a processor that `covey attach` takes to watch 1,000 and 10,000 sockets, each of which sends a kilobyte
-  every few seconds, with --observe and as an agent;
-- the time from the moment at which the coordinator sends a schedule until it is in force at 1,000 sockets that send as
-  fast as they can;
+- the part of a processor that `covey attach` takes to watch 1,000 and 10,000 sockets, each of
+  which sends a kilobyte every few seconds, with --observe and as an agent;
+- the time from the moment at which the coordinator sends a schedule until it is in force at 1,000
+  sockets that send as fast as they can;
 - how fast a flow is that is watched and not scheduled, beside one that is not watched, in pairs.
 
 Needs root, iproute2, util-linux and BPF.
@@ -185,8 +185,8 @@ class Bench:
         both.sort()
         p95 = both[int(0.95 * len(both))]
         print(
-            f"\nA schedule is in force {statistics.median(both):.1f} ms after it was sent (median; p95 {p95:.1f} ms, "
-            f"{len(both)} schedules)."
+            f"\nA schedule is in force {statistics.median(both):.1f} ms after it was sent (median; "
+            f"p95 {p95:.1f} ms, {len(both)} schedules)."
         )
 
     def throughput(self) -> None:
@@ -199,8 +199,8 @@ class Bench:
             over(watcher)
             ratios.append(watched / plain)
         print(
-            f"\nA flow that is watched has {statistics.median(ratios):.3f} of the throughput of one that is not (median "
-            f"of {PAIRS} pairs, from {min(ratios):.3f} to {max(ratios):.3f})."
+            f"\nA flow that is watched has {statistics.median(ratios):.3f} of the throughput of one "
+            f"that is not (median of {PAIRS} pairs, from {min(ratios):.3f} to {max(ratios):.3f})."
         )
 
     def stream(self) -> float:

@@ -7,7 +7,7 @@ Three hosts and a switch are network namespaces, with links of 200 Mbit/s. From 
 of 120 MB begins to the third; 1.5 s later one of 4 MB does. The senders are, in turn,
 
 - sockets: plain sockets of Python, with four flows in the large shuffle and two in the small one;
-- iperf3: a client on each host, with two streams in the large shuffle and one in the small one;
+- iperf3: a client with four streams on one host, and one with two on the other, which sends 12 MB;
 - rsync: a client on each host, with one file.
 
 Prints how long each shuffle took under TCP and under `coda`, and how well its flows were grouped;
@@ -170,25 +170,29 @@ class Sockets:
         assert sink.stdout
         assert sink.stdout.readline()
 
-    def send(self, _: int, size: int, flows: int) -> list[object]:
-        """Return the command that sends so many bytes from a host."""
-        return [sys.executable, "-c", SEND, self._address, size // flows, flows]
+    def send(self, size: int, flows: int) -> dict[int, list[object]]:
+        """Return the command of each host that sends so many bytes in all."""
+        what = [size // flows, flows // 2]
+        command = [sys.executable, "-S", "-c", SEND, self._address, *what]
+        return dict.fromkeys((0, 1), command)
 
 
 class Iperf3:
-    """A client of iperf3 on each host. A server runs one test at a time."""
+    """A client of iperf3 on one host for each shuffle. A server runs one test at a time."""
 
     def __init__(self, network: Network, _: Path) -> None:
         self._address = network.address(2)
-        for port in range(5201, 5205):
+        for port in (5201, 5202):
             network.start(2, "iperf3", "--server", "--port", port)
         time.sleep(0.5)
 
-    def send(self, host: int, size: int, flows: int) -> list[object]:
-        """Return the command that sends so many bytes from a host."""
-        port = 5201 + 2 * (flows - 1) + host
-        bytes_ = ["--bytes", size, "--parallel", flows]
-        return ["iperf3", "--client", self._address, "--port", port, *bytes_]
+    def send(self, size: int, flows: int) -> dict[int, list[object]]:
+        """Return the command of each host that sends so many bytes in all."""
+        host = 0 if flows > 2 else 1
+        # Most of 4 MB would fit into the buffers of sockets, and a client does not wait for those.
+        size *= 3 if host == 1 else 1
+        what = ["--port", 5201 + host, "--bytes", size, "--parallel", flows]
+        return {host: ["iperf3", "--client", self._address, *what]}
 
 
 class Rsync:
@@ -204,11 +208,13 @@ class Rsync:
         network.start(2, "rsync", "--daemon", "--no-detach", *where)
         time.sleep(0.5)
 
-    def send(self, host: int, size: int, flows: int) -> list[object]:
-        """Return the command that sends so many bytes from a host."""
-        file = self._folder / f"{host}-{flows}-{time.monotonic_ns()}"
-        file.write_bytes(os.urandom(size))
-        return ["rsync", "--whole-file", file, f"rsync://{self._address}/to/"]
+    def send(self, size: int, flows: int) -> dict[int, list[object]]:
+        """Return the command of each host that sends so many bytes in all."""
+        files = {host: self._folder / f"{host}-{flows}-{time.monotonic_ns()}" for host in (0, 1)}
+        for file in files.values():
+            file.write_bytes(os.urandom(size // 2))
+        to = f"rsync://{self._address}/to/"
+        return {host: ["rsync", "--whole-file", file, to] for host, file in files.items()}
 
 
 PROGRAMS = {"sockets": Sockets, "iperf3": Iperf3, "rsync": Rsync}
@@ -223,15 +229,13 @@ def shuffles(
 ) -> tuple[float, float, float, float]:
     """Run both shuffles. Return their seconds, and precision and recall of the coordinator's groups."""
 
-    def prepared(size: int, flows: int) -> list[tuple[int, list[object]]]:
-        return [(host, program.send(host, size, flows)) for host in (0, 1)]
-
-    def start(commands: list[tuple[int, list[object]]]) -> list[subprocess.Popen[str]]:
-        return [network.start(host, "bash", "-c", TIMED, "-", *words) for host, words in commands]
+    def start(commands: dict[int, list[object]]) -> list[subprocess.Popen[str]]:
+        timed = ["bash", "-c", TIMED, "-"]
+        return [network.start(host, *timed, *words) for host, words in commands.items()]
 
     # Those that are over by now are of earlier shuffles.
     before = {flow["id"] for flow in coordinator.flows()} if coordinator else set()
-    large, small = prepared(60_000_000, 2), prepared(2_000_000, 1)
+    large, small = program.send(120_000_000, 4), program.send(4_000_000, 2)
     large_senders = start(large)
     time.sleep(1.5)
     known = {flow["id"]: flow for flow in coordinator.flows()} if coordinator else {}
