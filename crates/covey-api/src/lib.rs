@@ -15,7 +15,9 @@ mod status;
 
 pub use problem::Problem;
 pub use spec::{CoflowSpec, Flow, Move, Update};
-pub use status::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence, UnnamedFlow};
+pub use status::{
+    AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence, RelayStatus, UnnamedFlow,
+};
 
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, Response};

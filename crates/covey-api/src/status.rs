@@ -165,3 +165,18 @@ pub struct AgentStatus {
     /// Number of flows that it is to serve.
     pub flows: usize,
 }
+
+/// A relay that has joined, as `GET /v1/relays` reports it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RelayStatus {
+    /// The number of its session, as in logs.
+    pub session: u64,
+    /// Its address.
+    pub peer: SocketAddr,
+    /// Number of agents that have joined through it.
+    pub agents: usize,
+    /// Seconds since it joined.
+    pub joined_s: f64,
+    /// Seconds since it said something.
+    pub heard_s: f64,
+}

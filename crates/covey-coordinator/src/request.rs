@@ -1,7 +1,8 @@
 //! Requests of clients, and answers.
 
 use covey_api::{
-    AgentStatus, CoflowSpec, CoflowStatus, FlowRate, Page, Problem, UnnamedFlow, Update,
+    AgentStatus, CoflowSpec, CoflowStatus, FlowRate, Page, Problem, RelayStatus, UnnamedFlow,
+    Update,
 };
 use serde::Serialize;
 
@@ -96,4 +97,6 @@ pub enum Reply {
     Flows(Page<UnnamedFlow>),
     /// Agents.
     Agents(Page<AgentStatus>),
+    /// Relays.
+    Relays(Page<RelayStatus>),
 }

@@ -24,7 +24,7 @@ const READ: usize = 1024;
 /// Serves one connection until it ends, or the server stops.
 pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr, mut stop: Stop) {
     let served = tokio::select! {
-        served = serve(&agents, stream) => served,
+        served = serve(&agents, stream, peer) => served,
         () = stop.asked() => Ok(()),
     };
     if let Err(error) = served {
@@ -32,7 +32,7 @@ pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr
     }
 }
 
-async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
+async fn serve(agents: &Agents, stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
     let refuse = |error: &io::Error| {
         count(&agents.shared.refused.credentials);
         tracing::warn!(%error, "an agent was refused for its certificate");
@@ -45,7 +45,8 @@ async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
         Some(Opening::Relay(hello)) => {
             // Boxed, so that the tasks of agents do not have its size.
             let writer = Box::new(writer);
-            return Box::pin(relays::serve(agents, hello, shown, reader, writer, decoder)).await;
+            return Box::pin(relays::serve(agents, peer, hello, shown, reader, writer, decoder))
+                .await;
         }
         Some(Opening::Agent(FromAgent::Hello(hello))) => {
             let admits = agents.admission.admits(hello, shown.as_ref());

@@ -155,8 +155,9 @@ impl Decider {
             Command::Writable(session) => {
                 self.state.ready.insert(session);
             }
-            Command::Written(Written::Durable { last, bytes }) => {
+            Command::Written(Written::Durable { last, bytes, sync_s }) => {
                 self.writable();
+                lock(&self.shared.measured).1.sync.add(sync_s);
                 self.journal_bytes = bytes;
                 self.coordinator.durable(last, now);
                 self.compact();

@@ -136,6 +136,8 @@ impl Server {
         let shared = Arc::new(Shared {
             measured: Mutex::new((snapshot, Measured::new(config.interval_s))),
             refused: Refused::default(),
+            requests: Arc::default(),
+            relays: Arc::default(),
             events,
             past: Mutex::default(),
             durable: AtomicBool::new(true),

@@ -1,18 +1,22 @@
 //! What the decision thread shares with other threads.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
 use std::sync::atomic::AtomicBool;
+use std::sync::{Arc, Mutex};
 
 use tokio::sync::broadcast;
 
+use super::joined_relays::JoinedRelays;
 use super::metrics::{Measured, Refused, Snapshot};
+use super::requests::Requests;
 use crate::state::Event;
 
 /// What other threads may look at.
 pub(super) struct Shared {
     pub measured: Mutex<(Snapshot, Measured)>,
     pub refused: Refused,
+    pub requests: Arc<Requests>,
+    pub relays: Arc<JoinedRelays>,
     pub events: broadcast::Sender<Numbered>,
     pub past: Mutex<VecDeque<Numbered>>,
     /// Whether the journal can be written.
