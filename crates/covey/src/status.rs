@@ -11,6 +11,7 @@ use tokio::time::timeout;
 use crate::failure::Failure;
 use crate::live::{self, CLIENTS, Shown};
 use crate::output;
+use crate::quantity;
 
 /// Maximum time to wait for the coordinator's answer.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -38,11 +39,11 @@ pub struct Status {
 impl Status {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
+        let address = live::destination("--coordinator", &self.coordinator)?;
+        let limit = quantity::within("--limit", self.limit, 1..=1000)?;
         let credentials = self.shown.credentials();
         let tls = credentials.has_certificates().then(|| credentials.client()).transpose()?;
         let token = self.shown.token()?.ok_or_else(|| self.shown.none())?;
-        let address = live::address("--coordinator", &self.coordinator)?;
-        let limit = self.limit.clamp(1, 1000);
         let asking = async {
             let other = |error: &dyn std::fmt::Display| Failure::Other(error.to_string());
             let mut client =
