@@ -8,11 +8,13 @@
 mod client;
 #[cfg(feature = "client")]
 mod credentials;
+mod overview;
 mod problem;
 mod serde_integers;
 mod spec;
 mod status;
 
+pub use overview::{CoordinatorStatus, FullLink, Waiting};
 pub use problem::Problem;
 pub use spec::{CoflowSpec, Flow, Move, Update};
 pub use status::{

@@ -2,7 +2,7 @@
 
 use covey_api::{
     AgentStatus, CoflowSpec, CoflowStatus, FlowRate, Page, Problem, RelayStatus, UnnamedFlow,
-    Update,
+    Update, Waiting,
 };
 use serde::Serialize;
 
@@ -67,6 +67,13 @@ pub enum Request {
         /// The most to list.
         limit: usize,
     },
+    /// List coflows without a rate, with numbers from `from` on.
+    Waiting {
+        /// The first number.
+        from: u64,
+        /// The most to list.
+        limit: usize,
+    },
     /// List ports from `from` on, with their agents.
     Agents {
         /// The first port.
@@ -95,6 +102,8 @@ pub enum Reply {
     Schedule(Page<FlowRate>),
     /// Flows that no application has named.
     Flows(Page<UnnamedFlow>),
+    /// Coflows without a rate.
+    Waiting(Page<Waiting>),
     /// Agents.
     Agents(Page<AgentStatus>),
     /// Relays.

@@ -53,7 +53,7 @@ impl Logs {
 }
 
 /// The credentials of a process that connects.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Shown {
     /// Folder with the coordinator's credentials, or with a copy of the needed ones
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]

@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::live::{self, AGENTS, CLIENTS, Logs};
 use crate::output;
 use crate::quantity;
+use crate::settings::ONCE;
 
 /// Schedule the coflows of real hosts: the coordinator
 #[derive(Debug, Args)]
@@ -27,17 +28,17 @@ pub struct Serve {
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
     data: PathBuf,
     /// Make a private CA, certificates for coordinator and agents, and the token, then exit
-    #[arg(long)]
+    #[arg(long, help_heading = ONCE)]
     init: bool,
     /// With --init: a name or address of the coordinator, beside localhost
-    #[arg(long, value_name = "NAME", requires = "init")]
+    #[arg(long, value_name = "NAME", requires = "init", help_heading = ONCE)]
     name: Vec<String>,
     /// With --init: a port, or ports such as 0-15; their agents get credentials of their own, in
     /// folders agents/PORT
-    #[arg(long, value_name = "PORTS", requires = "init")]
+    #[arg(long, value_name = "PORTS", requires = "init", help_heading = ONCE)]
     agent: Vec<String>,
     /// With --init: a name or address of a relay, which gets credentials of its own, in a folder relays/NAME
-    #[arg(long, value_name = "NAME", requires = "init")]
+    #[arg(long, value_name = "NAME", requires = "init", help_heading = ONCE)]
     relay: Vec<String>,
     /// The policy, with parameters that differ from their defaults
     #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]

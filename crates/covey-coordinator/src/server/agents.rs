@@ -15,7 +15,7 @@ use super::joining::{Agents, garbage, refused, tell};
 use super::metrics::count;
 use super::push::write_rest;
 use super::relays;
-use super::route::Route;
+use super::route::{Peer, Route};
 use crate::connections::{Outbox, PATIENCE, Stop};
 
 /// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
@@ -66,7 +66,8 @@ async fn serve(agents: &Agents, stream: TcpStream, peer: SocketAddr) -> io::Resu
     };
     let session = agents.next_session.fetch_add(1, Ordering::Relaxed);
     let (outbox, rest) = Outbox::new(session, Box::new(writer));
-    tell(agents, Command::Joined(session, Route::Own(outbox))).await?;
+    let peer = Peer { address: peer, relay: None };
+    tell(agents, Command::Joined(session, Route::Own(outbox), peer)).await?;
     tell(agents, Command::Heard(session, hello)).await?;
     let read = async {
         while let Some(message) = next(agents, &mut reader, &mut decoder).await? {

@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use covey_api::AgentStatus;
 use covey_core::Time;
 use covey_proto::{FromAgent, ToAgent, encode};
 use tokio::runtime::Handle;
@@ -14,10 +15,10 @@ use tokio::time::{Instant as Deadline, timeout_at};
 use super::command::Command;
 use super::jobs::{Job, Written};
 use super::metrics::Used;
-use super::route::{Group, Route};
+use super::route::{Group, Peer, Route};
 use super::shared::{Numbered, PAST, Shared};
 use crate::connections::lock;
-use crate::request::Answer;
+use crate::request::{Answer, Reply};
 use crate::state::{CoordinatorState, Event, Output, RequestId, SessionId};
 
 /// The most messages taken over before a decision.
@@ -48,7 +49,7 @@ pub(super) struct Decider {
 /// Which clients and connections wait for what.
 #[derive(Default)]
 pub(super) struct State {
-    routes: BTreeMap<SessionId, Route>,
+    routes: BTreeMap<SessionId, (Route, Peer)>,
     ready: BTreeSet<SessionId>,
     waiting: BTreeMap<RequestId, oneshot::Sender<Answer>>,
     next_request: RequestId,
@@ -126,8 +127,8 @@ impl Decider {
                 self.state.waiting.insert(id, answer);
                 self.coordinator.request(id, request, now);
             }
-            Command::Joined(session, route) => {
-                self.state.routes.insert(session, route);
+            Command::Joined(session, route, peer) => {
+                self.state.routes.insert(session, (route, peer));
             }
             Command::Heard(session, message) => {
                 // Messages of a session that was closed here may still be under way.
@@ -228,7 +229,10 @@ impl Decider {
                     // If the thread is gone the process is about to end.
                     let _ = self.journal.send(Job::Append(lsn, record));
                 }
-                Output::Answer(request, answer) => {
+                Output::Answer(request, mut answer) => {
+                    if let Ok(Reply::Agents(page)) = &mut answer {
+                        self.name_peers(&mut page.items);
+                    }
                     if let Some(waiting) = self.state.waiting.remove(&request) {
                         // A client may have left.
                         let _ = waiting.send(answer);
@@ -241,7 +245,7 @@ impl Decider {
                     tracing::info!(session, ?refusal, "session closed");
                     let route = self.state.routes.remove(&session);
                     // A connection that is full is closed without a reason.
-                    if let Some(route) = route.filter(Route::is_free) {
+                    if let Some((route, _)) = route.filter(|(route, _)| route.is_free()) {
                         let mut bytes = Vec::new();
                         encode(&ToAgent::Refused(refusal), &mut bytes);
                         self.send(vec![route.group(bytes)]);
@@ -249,6 +253,15 @@ impl Decider {
                 }
                 Output::Event(event) => self.tell_event(event),
             }
+        }
+    }
+
+    /// Adds to reports on agents where they connect from.
+    fn name_peers(&self, agents: &mut [AgentStatus]) {
+        for agent in agents {
+            let session = agent.session.and_then(|session| self.state.routes.get(&session));
+            agent.peer = session.map(|(_, peer)| peer.address);
+            agent.relay = session.and_then(|(_, peer)| peer.relay);
         }
     }
 
@@ -286,7 +299,7 @@ impl Decider {
     fn push(&mut self) {
         let (mut messages, mut groups) = (Vec::new(), Vec::new());
         for session in std::mem::take(&mut self.state.ready) {
-            let Some(route) = self.state.routes.get(&session) else { continue };
+            let Some((route, _)) = self.state.routes.get(&session) else { continue };
             if !route.is_free() {
                 continue;
             }

@@ -9,6 +9,7 @@ use std::time::Instant;
 
 use covey_api::RelayStatus;
 
+use super::route::Peer;
 use crate::connections::lock;
 use crate::state::SessionId;
 
@@ -47,6 +48,13 @@ pub(super) struct Listed {
     list: Arc<JoinedRelays>,
     session: SessionId,
     relay: Arc<JoinedRelay>,
+}
+
+impl Listed {
+    /// Where its agents connect from.
+    pub fn peer(&self) -> Peer {
+        Peer { address: self.relay.peer, relay: Some(self.session) }
+    }
 }
 
 impl Deref for Listed {

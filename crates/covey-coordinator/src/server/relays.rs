@@ -207,7 +207,8 @@ impl Relay<'_> {
             let agent = Arc::new(RelayedAgent::new(number, self.trunk.clone()));
             session.stage = Stage::Joined(id, Arc::downgrade(&agent));
             self.listed.agent_joined();
-            tell(self.agents, Command::Joined(id, Route::Relayed(agent))).await?;
+            tell(self.agents, Command::Joined(id, Route::Relayed(agent), self.listed.peer()))
+                .await?;
             tell(self.agents, Command::Heard(id, message)).await?;
         }
         session.decoder = Decoder::default();

@@ -99,6 +99,8 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         .route("/v1/flows", get(flows))
         .route("/v1/agents", get(agents))
         .route("/v1/relays", get(relays))
+        .route("/v1/waiting", get(waiting))
+        .route("/v1/coordinator", get(coordinator))
         .route("/v1/events", get(events))
         .layer(middleware::from_fn_with_state(api.clone(), admit));
     let nothing = async || refuse(Problem::new(404, "no such resource", "see /openapi.json"));
@@ -432,6 +434,21 @@ async fn relays(State(api): State<Arc<Api>>, query: Asked) -> Response {
     respond(request.await)
 }
 
+async fn waiting(State(api): State<Arc<Api>>, query: Asked) -> Response {
+    let request = async {
+        let list = asked(query)?;
+        no_others(&list.others)?;
+        let from = cursor(list.cursor.as_deref())?;
+        ask(&api, Request::Waiting { from, limit: list.limit }).await
+    };
+    respond(request.await)
+}
+
+async fn coordinator(State(api): State<Arc<Api>>) -> Response {
+    let status = json(&api.shared.status());
+    ([(header::CONTENT_TYPE, "application/json")], status).into_response()
+}
+
 async fn readyz(State(api): State<Arc<Api>>) -> Response {
     if api.shared.draining.load(Ordering::Relaxed) {
         return refuse(Problem::new(503, "draining", "the coordinator is about to stop"));
@@ -494,6 +511,8 @@ mod tests {
             "get /v1/flows",
             "get /v1/agents",
             "get /v1/relays",
+            "get /v1/waiting",
+            "get /v1/coordinator",
             "get /v1/events",
         ];
         let mut described: Vec<&str> = described.iter().map(String::as_str).collect();

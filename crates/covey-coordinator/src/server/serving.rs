@@ -18,7 +18,7 @@ use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
 use super::joining::Agents;
 use super::metrics::{Measured, Refused, Snapshot, count};
-use super::shared::{PAST, Shared};
+use super::shared::{About, PAST, Shared};
 use super::{agents, push, rest, write};
 use crate::connections::{Admission, Stop, accept};
 use crate::journal::Journal;
@@ -132,6 +132,7 @@ impl Server {
         let agents = agents.await.map_err(io(&config.agents.to_string()))?;
         let (commands, receiver) = mpsc::channel(WAITING);
         let (events, _) = broadcast::channel(PAST);
+        let started = Instant::now();
         let snapshot = Snapshot { epoch, ..Snapshot::default() };
         let shared = Arc::new(Shared {
             measured: Mutex::new((snapshot, Measured::new(config.interval_s))),
@@ -142,6 +143,15 @@ impl Server {
             past: Mutex::default(),
             durable: AtomicBool::new(true),
             draining: AtomicBool::new(false),
+            about: About {
+                policy: config.policy.clone(),
+                ports: config.ports,
+                port_rate: config.port_rate,
+                heartbeat_s: config.core.heartbeat_s,
+                lost_after_s: config.core.lost_after_s,
+                base,
+                started,
+            },
         });
         let (jobs, to_write) = std::sync::mpsc::channel();
         let to_commands = commands.downgrade();
@@ -164,7 +174,7 @@ impl Server {
             compact_above: config.compact_above,
             shared: shared.clone(),
             base,
-            started: Instant::now(),
+            started,
             state: State::default(),
         };
         let runtime = tokio::runtime::Handle::current();

@@ -50,6 +50,11 @@ impl CoordinatorState {
                 self.effects.answer(request, Ok(page));
                 None
             }
+            Request::Waiting { from, limit } => {
+                let page = Reply::Waiting(self.waiting(from, limit));
+                self.effects.answer(request, Ok(page));
+                None
+            }
             Request::Agents { from, limit } => {
                 let page = Reply::Agents(self.list_agents(from, limit));
                 self.effects.answer(request, Ok(page));

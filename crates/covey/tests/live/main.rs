@@ -13,4 +13,5 @@ mod harness;
 mod holders;
 mod relays;
 mod rest;
+mod status;
 mod unnamed;
