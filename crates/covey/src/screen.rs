@@ -30,7 +30,9 @@ impl Screen {
 
     /// Columns and rows.
     pub fn size(&self) -> (usize, usize) {
-        let (columns, rows) = size().unwrap_or((80, 24));
+        // Some terminals do not know theirs, and say 0.
+        let known = size().ok().filter(|(columns, rows)| *columns > 0 && *rows > 0);
+        let (columns, rows) = known.unwrap_or((80, 24));
         (columns.into(), rows.into())
     }
 

@@ -105,6 +105,9 @@ pub struct Serve {
     /// Length in bytes above which the journal is compacted
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     compact_above: u64,
+    /// File to which each change is added, with who asked for it, as a line of JSON
+    #[arg(long, value_name = "FILE")]
+    audit_log: Option<PathBuf>,
     /// Length of the intervals over which /metrics reports CPU time
     #[arg(long, value_name = "TIME", default_value = "8ms")]
     interval: String,
@@ -208,6 +211,7 @@ impl Serve {
                 self.compact_above,
                 MIN_COMPACTED..=1 << 50,
             )?,
+            audit_log: self.audit_log,
             interval_s: quantity::time_within("--interval", &self.interval, TICKS)?,
         })
     }

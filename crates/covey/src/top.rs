@@ -5,6 +5,7 @@ use std::time::{Duration, Instant};
 
 use clap::Args;
 use crossterm::event::{Event, KeyCode, KeyEvent, KeyEventKind, KeyModifiers};
+use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::failure::Failure;
@@ -98,6 +99,7 @@ async fn watch(
     // Redrawn each second, for the time since an answer.
     let mut second = tokio::time::interval(Duration::from_secs(1));
     let mut end = std::pin::pin!(live::asked_to_end());
+    let mut hangup = signal(SignalKind::hangup()).map_err(|error| terminal(&error))?;
     loop {
         tokio::select! {
             Some(answer) = answers.recv() => page.take(answer),
@@ -110,6 +112,7 @@ async fn watch(
             },
             _ = second.tick() => {}
             () = &mut end => return Ok(()),
+            _ = hangup.recv() => return Ok(()),
         }
         let (columns, rows) = screen.size();
         let lines = page.lines(order, rows);

@@ -195,7 +195,7 @@ fn an_error_names_the_line_or_the_variable_and_what_may_be_meant() {
             "1s",
             "no variable of covey serve has this name; did you mean 'COVEY_SERVE_HEARTBEAT'?",
         ),
-        ("COVEY_SERVE_INIT", "true", "no variable of covey serve has this name"),
+        ("COVEY_SERVE_INIT", "true", "--init can stand on the command line only"),
         ("COVEY_SERVE_PORTS", "many", "expected a whole number, found 'many'"),
         ("COVEY_SERVE_MAX_COFLOWS", "0", "expected from 1 to 1000000000, found 0"),
         (

@@ -35,7 +35,7 @@ pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr
 async fn serve(agents: &Agents, stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
     let refuse = |error: &io::Error| {
         count(&agents.shared.refused.credentials);
-        tracing::warn!(%error, "an agent was refused for its certificate");
+        tracing::warn!(%peer, %error, "an agent was refused for its certificate");
     };
     let (stream, shown) = agents.admission.accept(stream, refuse).await?;
     let (mut reader, mut writer) = tokio::io::split(stream);
@@ -56,9 +56,13 @@ async fn serve(agents: &Agents, stream: TcpStream, peer: SocketAddr) -> io::Resu
         None => return Ok(()),
     };
     drop(shown);
+    let port = match &first {
+        Some(Opening::Agent(FromAgent::Hello(hello))) => Some(hello.port),
+        _ => None,
+    };
     let (Some(Opening::Agent(hello)), None) = (first, refusal) else {
         let refusal = refusal.unwrap_or(Refusal::Order);
-        refused(agents, refusal, "an agent");
+        refused(agents, refusal, "an agent", peer, port);
         let mut bytes = Vec::new();
         encode(&ToAgent::Refused(refusal), &mut bytes);
         writer.write_all(&bytes).await?;

@@ -139,8 +139,10 @@ impl Decider {
                     let ahead = self.coordinator.counts().epochs_ahead;
                     self.coordinator.heard(session, message, now);
                     if self.coordinator.counts().epochs_ahead > ahead {
+                        let peer = self.state.routes.get(&session).map(|(_, peer)| peer.address);
                         tracing::warn!(
                             session,
+                            peer = peer.map(tracing::field::display),
                             epoch = self.coordinator.epoch(),
                             "an agent was refused: it knows of a later epoch, so that this journal is not \
                              the last one"
@@ -242,8 +244,10 @@ impl Decider {
                     self.state.ready.insert(session);
                 }
                 Output::Close(session, refusal) => {
-                    tracing::info!(session, ?refusal, "session closed");
                     let route = self.state.routes.remove(&session);
+                    let peer = route.as_ref().map(|(_, peer)| peer.address);
+                    let peer = peer.map(tracing::field::display);
+                    tracing::info!(session, peer, ?refusal, "session closed");
                     // A connection that is full is closed without a reason.
                     if let Some((route, _)) = route.filter(|(route, _)| route.is_free()) {
                         let mut bytes = Vec::new();
@@ -284,6 +288,7 @@ impl Decider {
             Event::Joined { port } => tracing::debug!(port, "agent joined"),
             Event::Lost { port } => tracing::warn!(port, "agent lost"),
         }
+        self.shared.audit.event(event);
         let numbered = Numbered { number: self.state.next_event, event };
         self.state.next_event += 1;
         let mut past = lock(&self.shared.past);

@@ -222,6 +222,7 @@ pub(super) fn text(
     measured: &Measured,
     refused: &Refused,
     (relays, relayed): (usize, usize),
+    audit_failures: u64,
 ) -> String {
     let mut out = String::new();
     build_info(&mut out);
@@ -258,6 +259,11 @@ pub(super) fn text(
             "covey_journal_failures_total",
             "Groups of records that could not be written.",
             now.journal_failures,
+        ),
+        (
+            "covey_audit_failures_total",
+            "Lines of the audit log that could not be written.",
+            audit_failures,
         ),
         ("covey_plan_errors_total", "Plans that could not be carried out.", now.plan_errors),
         (

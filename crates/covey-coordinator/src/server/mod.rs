@@ -1,7 +1,9 @@
 //! The coordinator with its I/O.
 
 mod agents;
+mod audit;
 mod authority;
+mod caller;
 mod clients;
 mod command;
 mod config;

@@ -81,7 +81,7 @@ pub(super) async fn serve(
         _ => Some(Refusal::Version),
     };
     if let Some(refusal) = refusal {
-        refused(agents, refusal, "a relay");
+        refused(agents, refusal, "a relay", peer, None);
         trunk.add(&ToRelay::Refused(refusal));
         trunk.flush();
         drop(trunk);
@@ -195,7 +195,12 @@ impl Relay<'_> {
                 _ => Some(Refusal::Order),
             };
             if let Some(refusal) = refusal {
-                refused(self.agents, refusal, "an agent behind a relay");
+                let port = match &message {
+                    FromAgent::Hello(hello) => Some(hello.port),
+                    _ => None,
+                };
+                let relay = self.listed.peer().address;
+                refused(self.agents, refusal, "an agent behind a relay", relay, port);
                 session.stage = Stage::Over;
                 let mut bytes = Vec::new();
                 encode(&ToAgent::Refused(refusal), &mut bytes);

@@ -18,6 +18,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
 use tokio::time::timeout;
 
+use super::audit;
 use super::command::Command;
 use super::events;
 use super::metrics::{self, count};
@@ -102,6 +103,7 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         .route("/v1/waiting", get(waiting))
         .route("/v1/coordinator", get(coordinator))
         .route("/v1/events", get(events))
+        .layer(middleware::from_fn_with_state(api.shared.audit.clone(), audit::record))
         .layer(middleware::from_fn_with_state(api.clone(), admit));
     let nothing = async || refuse(Problem::new(404, "no such resource", "see /openapi.json"));
     let method = async || refuse(Problem::new(405, "method not allowed", "see /openapi.json"));
@@ -177,6 +179,8 @@ fn refuse(problem: Problem) -> Response {
     if matches!(problem.status, 429 | 503) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
+    // For the audit log.
+    response.extensions_mut().insert(problem);
     response
 }
 
@@ -468,8 +472,8 @@ async fn metrics(State(api): State<Arc<Api>>) -> impl IntoResponse {
         let measured = lock(&api.shared.measured);
         (measured.0.clone(), measured.1.clone())
     };
-    let relays = api.shared.relays.count();
-    let mut text = metrics::text(&snapshot, &measured, &api.shared.refused, relays);
+    let (relays, lost) = (api.shared.relays.count(), api.shared.audit.failures());
+    let mut text = metrics::text(&snapshot, &measured, &api.shared.refused, relays, lost);
     api.shared.requests.write(&mut text);
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
 }

@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
+use super::audit::Audit;
 use super::authority::Authority;
 use super::clients::Clients;
 use super::command::Command;
@@ -32,6 +33,7 @@ pub struct Server {
     decider: std::thread::JoinHandle<()>,
     journal: std::thread::JoinHandle<()>,
     push: std::thread::JoinHandle<()>,
+    auditor: Option<std::thread::JoinHandle<()>>,
     commands: mpsc::Sender<Command>,
     shared: Arc<Shared>,
     config: ServerConfig,
@@ -134,11 +136,18 @@ impl Server {
         let (events, _) = broadcast::channel(PAST);
         let started = Instant::now();
         let snapshot = Snapshot { epoch, ..Snapshot::default() };
+        let (audit, auditor) =
+            Audit::start(config.audit_log.as_deref(), epoch).map_err(|source| {
+                let path = config.audit_log.clone().unwrap_or_default();
+                ServeError::Audit { path, source }
+            })?;
+        audit.coordinator("start");
         let shared = Arc::new(Shared {
             measured: Mutex::new((snapshot, Measured::new(config.interval_s))),
             refused: Refused::default(),
             requests: Arc::default(),
             relays: Arc::default(),
+            audit: Arc::new(audit),
             events,
             past: Mutex::default(),
             durable: AtomicBool::new(true),
@@ -188,6 +197,7 @@ impl Server {
             decider,
             journal,
             push,
+            auditor,
             commands,
             shared,
             config,
@@ -249,6 +259,7 @@ impl Server {
             () = self.commands.closed() => return Err(ServeError::Ended),
         }
         tracing::info!("draining");
+        self.shared.audit.coordinator("drain");
         self.shared.draining.store(true, Ordering::Relaxed);
         let (drained, all_answered) = oneshot::channel();
         if self.commands.send(Command::Drain(drained)).await.is_ok() {
@@ -259,9 +270,11 @@ impl Server {
         let _ = stopper.send(true);
         drop(self.commands);
         // The journal's records are on disk already: nothing is lost by not waiting any longer.
-        let threads = [self.decider, self.journal, self.push];
+        self.shared.audit.coordinator("stop");
+        self.shared.audit.close();
+        let threads = [self.decider, self.journal, self.push].into_iter().chain(self.auditor);
         let joined = tokio::task::spawn_blocking(move || {
-            threads.into_iter().for_each(|thread| {
+            threads.for_each(|thread| {
                 let _ = thread.join();
             });
         });

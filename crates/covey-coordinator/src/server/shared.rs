@@ -10,6 +10,7 @@ use covey_core::Time;
 
 use tokio::sync::broadcast;
 
+use super::audit::Audit;
 use super::joined_relays::JoinedRelays;
 use super::metrics::{Measured, Refused, Snapshot};
 use super::requests::Requests;
@@ -22,6 +23,7 @@ pub(super) struct Shared {
     pub refused: Refused,
     pub requests: Arc<Requests>,
     pub relays: Arc<JoinedRelays>,
+    pub audit: Arc<Audit>,
     pub events: broadcast::Sender<Numbered>,
     pub past: Mutex<VecDeque<Numbered>>,
     /// Whether the journal can be written.

@@ -32,13 +32,21 @@ pub fn variable(command: &str, option: &str) -> String {
 /// Refuses variables that begin as those of a command do, and are none: the user has mistyped them.
 pub fn check(section: &str, command: &Command) -> Result<(), Failure> {
     let prefix = prefix(section);
-    let known: Vec<String> =
-        settings(command).map(|setting| variable(section, setting.name())).collect();
+    let known: Vec<&str> = settings(command).map(|setting| setting.name()).collect();
+    let is_known = |name: &str| known.iter().any(|option| variable(section, option) == name);
     let names = std::env::vars_os().filter_map(|(name, _)| name.into_string().ok());
-    let unknown = names.filter(|name| name.starts_with(&prefix) && !known.contains(name));
+    let unknown = names.filter(|name| name.starts_with(&prefix) && !is_known(name));
     // The first by name: the system may give them in any order.
     let Some(name) = unknown.min() else { return Ok(()) };
-    let meant = did_you_mean(nearest(&name, known.iter().map(String::as_str)));
+    let option = name[prefix.len()..].to_lowercase().replace('_', "-");
+    let is_option = command.get_arguments().any(|it| it.get_long() == Some(&option));
+    if is_option {
+        return Err(Failure::Input(format!(
+            "{name}: --{option} can stand on the command line only"
+        )));
+    }
+    let meant = nearest(&option, known).map(|option| variable(section, option));
+    let meant = did_you_mean(meant.as_deref());
     Err(Failure::Input(format!("{name}: no variable of covey {section} has this name{meant}")))
 }
 
