@@ -177,8 +177,13 @@ impl Page {
         if let Some((facts, _)) = &self.facts {
             // Heads, agents and relays need some lines; coflows have the rest.
             let agents = AGENTS.min(rows / 4);
-            let others =
-                9 + facts.agents.items.len().min(agents) + facts.relays.items.len().min(agents);
+            let shown = |items: usize| agents.min(items);
+            let relays = match shown(facts.relays.items.len()) {
+                0 => 0,
+                // A list of them has a title, a head and an end.
+                relays => relays + 3,
+            };
+            let others = 9 + shown(facts.agents.items.len()) + relays;
             let coflows = rows.saturating_sub(others).max(3);
             let amount = Amount { coflows, agents, troubled_agents: true };
             all.extend(lines(facts, order, amount));

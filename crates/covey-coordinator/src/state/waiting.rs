@@ -70,7 +70,10 @@ impl CoordinatorState {
                 Group::Coflow(id) | Group::CoflowAt(id, _) => id,
                 Group::Flow(flow) => flow.coflow,
             };
-            places.entry(self.coflows.serial(id)).or_insert(place);
+            // The plan may still name a coflow that has left.
+            if self.driver.state().is_present(id) {
+                places.entry(self.coflows.serial(id)).or_insert(place);
+            }
         }
         InForce { users, places }
     }
