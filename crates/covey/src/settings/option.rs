@@ -29,11 +29,10 @@ pub enum Kind {
 /// The options of a command that are settings, in the order of its help.
 pub fn settings(command: &Command) -> impl Iterator<Item = Setting<'_>> {
     let is_setting = |argument: &&Arg| argument.get_help_heading() != Some(ONCE);
-    let named = command.get_arguments().filter(is_setting).filter_map(|argument| {
+    command.get_arguments().filter(is_setting).filter_map(|argument| {
         let name = argument.get_long().filter(|name| !["help", "version"].contains(name))?;
         Some(Setting { argument, name })
-    });
-    named
+    })
 }
 
 impl<'a> Setting<'a> {

@@ -169,7 +169,7 @@ impl Terminal {
         loop {
             let text = String::from_utf8_lossy(&self.shown).into_owned();
             if let Some(at) = text.find(part) {
-                self.shown = text[at + part.len()..].as_bytes().to_vec();
+                self.shown = text.as_bytes()[at + part.len()..].to_vec();
                 return;
             }
             let left = end.saturating_duration_since(Instant::now());
