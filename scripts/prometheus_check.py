@@ -40,7 +40,9 @@ DIRECT, RELAYED = 3, 2
 class Processes(contextlib.ExitStack):
     """Processes that end with this one."""
 
-    def start(self, *arguments: str | Path, addresses: int = 0) -> tuple[subprocess.Popen, list[str]]:
+    def start(
+        self, *arguments: str | Path, addresses: int = 0
+    ) -> tuple[subprocess.Popen, list[str]]:
         """Starts one, and reads the addresses that it prints."""
         out = subprocess.PIPE if addresses else subprocess.DEVNULL
         process = subprocess.Popen(
@@ -120,7 +122,15 @@ def check(covey: Path, folder: Path, processes: Processes) -> None:
         *times, addresses=2,
     )  # fmt: skip
     _, (relay,) = processes.start(
-        covey, "relay", "--coordinator", agents, "--listen", local, "--credentials", data, addresses=1
+        covey,
+        "relay",
+        "--coordinator",
+        agents,
+        "--listen",
+        local,
+        "--credentials",
+        data,
+        addresses=1,
     )
     hosts = []
     for port in range(DIRECT + RELAYED):
@@ -131,7 +141,10 @@ def check(covey: Path, folder: Path, processes: Processes) -> None:
         )[:1]  # fmt: skip
     token = (data / "token").read_text().strip()
     for port in range(3):
-        flows = [{"src": port, "dst": port + 1, "bytes": 1e9}, {"src": 3, "dst": port, "bytes": 1e9}]
+        flows = [
+            {"src": port, "dst": port + 1, "bytes": 1e9},
+            {"src": 3, "dst": port, "bytes": 1e9},
+        ]
         ask(f"http://{clients}/v1/coflows", token, {"flows": flows})
     with contextlib.suppress(urllib.error.HTTPError):
         ask(f"http://{clients}/v1/coflows/99", token)
@@ -180,7 +193,9 @@ def check(covey: Path, folder: Path, processes: Processes) -> None:
         except urllib.error.HTTPError as error:
             wrong.append(f"{expression}: {error.read().decode()}")
     missing = sorted(name for name in names if not query(name))
-    print(f"{len(alerts)} rules; {len(dashboard_expressions())} expressions of the dashboard, of which")
+    print(
+        f"{len(alerts)} rules; {len(dashboard_expressions())} expressions of the dashboard, of which"
+    )
     print(f"{len(empty)} have no value here: {empty}")
     print(f"{len(names)} metrics are named")
     if wrong or missing:
