@@ -43,7 +43,7 @@ pub struct Top {
 }
 
 /// The most coflows and agents that are looked at.
-const MAX_ITEMS: usize = 5000;
+const MAX_ITEMS: usize = 2000;
 
 /// The most agents and relays on a page.
 const AGENTS: usize = 10;
