@@ -27,7 +27,7 @@ const BATCH: usize = 4096;
 /// Seconds from one attempt to write a journal that could not be written to the next.
 const PROBE_EVERY_S: f64 = 1.0;
 
-/// Seconds from one count of all coflows and agents to the next.
+/// Seconds from one look at all agents to the next.
 const LOOK_EVERY_S: f64 = 0.25;
 
 pub(super) struct Decider {
@@ -330,15 +330,14 @@ impl Decider {
         let mut shared = lock(&self.shared.measured);
         shared.1.turn(now_s, used, decided, &mut self.state.reporting);
         shared.0.counts = self.coordinator.counts();
-        shared.0.population.agents = self.coordinator.joined();
+        shared.0.population = self.coordinator.population();
         shared.0.pending = self.coordinator.pending();
         shared.0.commands = self.commands.len();
         shared.0.journal_bytes = self.journal_bytes;
         shared.0.journal_failures = self.state.journal_failures;
         shared.0.plan_errors = self.state.plan_errors;
-        // These look at all coflows and agents.
+        // This looks at all agents.
         if now_s >= shared.0.looked_s + LOOK_EVERY_S {
-            shared.0.population = self.coordinator.population();
             shared.0.oldest_unapplied_s = self.coordinator.oldest_unapplied_s();
             shared.0.looked_s = now_s;
         }

@@ -154,7 +154,7 @@ pub(super) struct Snapshot {
     pub journal_bytes: u64,
     pub journal_failures: u64,
     pub plan_errors: u64,
-    /// When all coflows and agents were looked at, in seconds from the start.
+    /// When all agents were looked at, in seconds from the start.
     pub looked_s: f64,
 }
 

@@ -33,7 +33,6 @@ async fn coflows(folder: &TestFolder, coordinator: &Coordinator) -> Relay {
         let answer = client.ask("POST", "/v1/coflows", &[], spec.to_string()).await.unwrap();
         assert_eq!(answer.status, 201);
     }
-    // What there is in all is counted four times a second.
     until(10, "one stalls", async || {
         client.get("/v1/coordinator").await.unwrap().json()["coflows_stalled"] == 1
     })
