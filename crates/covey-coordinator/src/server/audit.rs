@@ -131,20 +131,46 @@ pub(super) async fn record(
         _ => return next.run(request).await,
     };
     let caller = request.extensions().get::<Caller>().cloned();
+    let asked = Asked {
+        audit: &audit,
+        entry: Entry {
+            action,
+            coflow: id,
+            peer: caller.as_ref().map(|caller| caller.peer.to_string()),
+            token: caller.and_then(|caller| caller.token.map(|name| name.to_string())),
+            problem: Some(LEFT.to_owned()),
+            ..Entry::default()
+        },
+    };
     let response = next.run(request).await;
-    let location = response.headers().get(header::LOCATION).and_then(|it| it.to_str().ok());
-    let new = location.and_then(|path| path.rsplit('/').next()?.parse().ok());
-    let problem = response.extensions().get::<Problem>();
-    audit.write(Entry {
-        action,
-        coflow: new.or(id),
-        peer: caller.as_ref().map(|caller| caller.peer.to_string()),
-        token: caller.and_then(|caller| caller.token.map(|name| name.to_string())),
-        status: Some(response.status().as_u16()),
-        problem: problem.map(|problem| problem.title.to_string()),
-        ..Entry::default()
-    });
+    asked.answered(&response);
     response
+}
+
+/// What is written of a request whose client leaves before the answer. It may have had its effect.
+const LEFT: &str = "the client left before the answer";
+
+/// A request under way. It is written down when it is dropped, because a client may leave at any time.
+struct Asked<'a> {
+    audit: &'a Audit,
+    entry: Entry,
+}
+
+impl Asked<'_> {
+    fn answered(mut self, response: &Response) {
+        let location = response.headers().get(header::LOCATION).and_then(|it| it.to_str().ok());
+        let new = location.and_then(|path| path.rsplit('/').next()?.parse().ok());
+        self.entry.coflow = new.or(self.entry.coflow);
+        self.entry.status = Some(response.status().as_u16());
+        let problem = response.extensions().get::<Problem>();
+        self.entry.problem = problem.map(|problem| problem.title.to_string());
+    }
+}
+
+impl Drop for Asked<'_> {
+    fn drop(&mut self) {
+        self.audit.write(std::mem::take(&mut self.entry));
+    }
 }
 
 /// The file.
@@ -250,6 +276,23 @@ mod tests {
         write(&audit, thread, &["start", "drain"]);
         assert_eq!(actions(&old), ["\"start\"", "\"stop\"", "{torn"]);
         assert_eq!(actions(&path), ["\"start\"", "\"drain\""]);
+    }
+
+    #[test]
+    fn a_request_whose_client_leaves_is_written_down() {
+        let folder = tempfile::tempdir().expect("a folder");
+        let path = folder.path().join("audit");
+        let (audit, thread) = Audit::start(Some(&path), 1).expect("a file");
+        let entry = |action| Entry { action, problem: Some(LEFT.to_owned()), ..Entry::default() };
+        drop(Asked { audit: &audit, entry: entry("register") });
+        let asked = Asked { audit: &audit, entry: entry("update") };
+        asked.answered(&Response::default());
+        audit.close();
+        thread.expect("a thread").join().expect("it ends");
+        let text = fs::read_to_string(&path).expect("a file");
+        let lines: Vec<&str> = text.lines().collect();
+        assert!(lines[0].contains(LEFT) && !lines[0].contains("status"), "{text}");
+        assert!(lines[1].contains("\"status\":200") && !lines[1].contains(LEFT), "{text}");
     }
 
     #[test]
