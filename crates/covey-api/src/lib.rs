@@ -8,14 +8,18 @@
 mod client;
 #[cfg(feature = "client")]
 mod credentials;
+mod overview;
 mod problem;
 mod serde_integers;
 mod spec;
 mod status;
 
+pub use overview::{CoordinatorStatus, FullLink, Waiting};
 pub use problem::Problem;
 pub use spec::{CoflowSpec, Flow, Move, Update};
-pub use status::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence, UnnamedFlow};
+pub use status::{
+    AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence, RelayStatus, UnnamedFlow,
+};
 
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, Response};

@@ -11,6 +11,7 @@ use covey_core::units;
 
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, Logs, Shown};
+use crate::quantity;
 
 /// Enforce a coordinator's schedules on this host
 #[derive(Debug, Args)]
@@ -143,13 +144,14 @@ pub fn joining(
     named: &[String],
     processors: Processors,
 ) -> Result<Joining, Failure> {
+    let coordinator = live::destination("--coordinator", coordinator)?;
+    let port = quantity::within("--port", port, 0..=live::MAX_PORTS - 1)?;
     let credentials = shown.credentials();
     let tls = credentials.has_certificates().then(|| credentials.agent()).transpose()?;
     let token = match tls {
         Some(_) => Vec::new(),
         None => shown.token()?.ok_or_else(|| shown.none())?,
     };
-    let coordinator = live::address("--coordinator", coordinator)?;
     let (ask_every, addresses) = (REPORT_EVERY, addresses(named)?);
     Ok(Joining { coordinator, port, token, tls, ask_every, processors, addresses })
 }

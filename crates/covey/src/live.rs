@@ -16,6 +16,13 @@ pub const AGENTS: &str = "127.0.0.1:7421";
 /// The default address of a relay for agents.
 pub const RELAYED: &str = "127.0.0.1:7422";
 
+/// The most ports of a fabric.
+pub const MAX_PORTS: u32 = 1_000_000;
+/// The most connections that a limit may allow; no process may open as many files.
+pub const MAX_CONNECTIONS: usize = 1_000_000;
+/// The most threads for connections.
+pub const MAX_THREADS: usize = 1024;
+
 /// The level and format of logs.
 #[derive(Debug, clap::Args)]
 pub struct Logs {
@@ -46,7 +53,7 @@ impl Logs {
 }
 
 /// The credentials of a process that connects.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Shown {
     /// Folder with the coordinator's credentials, or with a copy of the needed ones
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
@@ -113,7 +120,16 @@ pub async fn asked_to_end() {
     }
 }
 
-/// Reads an address from an argument.
+/// Reads the address of a process to connect to from an argument.
+pub fn destination(argument: &str, text: &str) -> Result<SocketAddr, Failure> {
+    let address = address(argument, text)?;
+    if address.port() == 0 {
+        return Err(Failure::argument(argument, "a port above 0", address));
+    }
+    Ok(address)
+}
+
+/// Reads an address from an argument. With port 0 the system chooses a port to listen at.
 pub fn address(argument: &str, text: &str) -> Result<SocketAddr, Failure> {
     text.parse().map_err(|_| {
         Failure::argument(argument, "an address like 127.0.0.1:7420", format!("'{text}'"))

@@ -8,6 +8,7 @@ use covey_coordinator::{RelayConfig, RelayError};
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, Logs, RELAYED};
 use crate::output;
+use crate::quantity;
 
 /// Carry the sessions of many agents over one connection to the coordinator
 #[derive(Debug, Args)]
@@ -48,17 +49,23 @@ impl Relay {
     /// Relays until the process is asked to end.
     pub fn run(self) -> Result<(), Failure> {
         self.logs.start();
-        if !(1..=MAX_AGENTS).contains(&self.max_agents) {
-            let expected = format!("from 1 to {MAX_AGENTS}");
-            return Err(Failure::argument("--max-agents", expected, self.max_agents));
+        let coordinator = live::destination("--coordinator", &self.coordinator)?;
+        let listen = live::address("--listen", &self.listen)?;
+        if listen == coordinator {
+            return Err(Failure::argument(
+                "--listen",
+                "another address than --coordinator",
+                listen,
+            ));
         }
+        let threads = quantity::within("--threads", self.threads, 1..=live::MAX_THREADS)?;
         let config = RelayConfig {
-            coordinator: live::address("--coordinator", &self.coordinator)?,
-            listen: live::address("--listen", &self.listen)?,
+            coordinator,
+            listen,
             folder: self.credentials,
-            max_agents: self.max_agents,
+            max_agents: quantity::within("--max-agents", self.max_agents, 1..=MAX_AGENTS)?,
         };
-        live::runtime(self.threads.max(1))?.block_on(async {
+        live::runtime(threads)?.block_on(async {
             let relay = covey_coordinator::Relay::start(config).await?;
             let agents = relay.address().map_err(|error| Failure::Other(error.to_string()))?;
             // Printed for a caller that used port 0 or that waits for the relay.

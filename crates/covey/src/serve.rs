@@ -10,6 +10,7 @@ use crate::failure::Failure;
 use crate::live::{self, AGENTS, CLIENTS, Logs};
 use crate::output;
 use crate::quantity;
+use crate::settings::ONCE;
 
 /// Schedule the coflows of real hosts: the coordinator
 #[derive(Debug, Args)]
@@ -27,17 +28,17 @@ pub struct Serve {
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
     data: PathBuf,
     /// Make a private CA, certificates for coordinator and agents, and the token, then exit
-    #[arg(long)]
+    #[arg(long, help_heading = ONCE)]
     init: bool,
     /// With --init: a name or address of the coordinator, beside localhost
-    #[arg(long, value_name = "NAME", requires = "init")]
+    #[arg(long, value_name = "NAME", requires = "init", help_heading = ONCE)]
     name: Vec<String>,
     /// With --init: a port, or ports such as 0-15; their agents get credentials of their own, in
     /// folders agents/PORT
-    #[arg(long, value_name = "PORTS", requires = "init")]
+    #[arg(long, value_name = "PORTS", requires = "init", help_heading = ONCE)]
     agent: Vec<String>,
     /// With --init: a name or address of a relay, which gets credentials of its own, in a folder relays/NAME
-    #[arg(long, value_name = "NAME", requires = "init")]
+    #[arg(long, value_name = "NAME", requires = "init", help_heading = ONCE)]
     relay: Vec<String>,
     /// The policy, with parameters that differ from their defaults
     #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]
@@ -104,6 +105,9 @@ pub struct Serve {
     /// Length in bytes above which the journal is compacted
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     compact_above: u64,
+    /// File to which each change is added, with who asked for it, as a line of JSON
+    #[arg(long, value_name = "FILE")]
+    audit_log: Option<PathBuf>,
     /// Length of the intervals over which /metrics reports CPU time
     #[arg(long, value_name = "TIME", default_value = "8ms")]
     interval: String,
@@ -137,7 +141,7 @@ impl Serve {
             let folder = self.data.display().to_string();
             return output::print(|out| writeln!(out, "made credentials in {folder}"));
         }
-        let threads = self.threads.max(1);
+        let threads = quantity::within("--threads", self.threads, 1..=live::MAX_THREADS)?;
         self.logs.start();
         let config = self.config()?;
         live::runtime(threads)?.block_on(async {
@@ -156,45 +160,86 @@ impl Serve {
 
     fn config(self) -> Result<ServerConfig, Failure> {
         let port_rate = quantity::rate("--port-rate", &self.port_rate)?;
-        let heartbeat_s = quantity::time("--heartbeat", &self.heartbeat)?;
-        let lost_after_s = quantity::time("--lost-after", &self.lost_after)?;
-        if lost_after_s <= heartbeat_s {
-            let expected = format!("more than --heartbeat, which is {}", self.heartbeat);
+        let heartbeat_s = quantity::time_within("--heartbeat", &self.heartbeat, PERIODS)?;
+        let lost_after_s = quantity::time_within("--lost-after", &self.lost_after, SPANS)?;
+        if lost_after_s < MIN_HEARTBEATS * heartbeat_s {
+            let expected =
+                format!("at least {MIN_HEARTBEATS} times --heartbeat, which is {}", self.heartbeat);
             return Err(Failure::argument("--lost-after", expected, self.lost_after));
         }
-        if self.ports == 0 || self.ports > 1_000_000 {
-            return Err(Failure::argument("--ports", "from 1 to 1000000", self.ports));
+        let clients = live::address("--clients", &self.clients)?;
+        let agents = live::address("--agents", &self.agents)?;
+        // With port 0 the system chooses two ports.
+        if clients == agents && clients.port() != 0 {
+            return Err(Failure::argument("--agents", "another address than --clients", agents));
         }
+        let most = |argument, found, min| quantity::within(argument, found, min..=MAX_COUNT);
+        let connections =
+            |argument, found| quantity::within(argument, found, 1..=live::MAX_CONNECTIONS);
         Ok(ServerConfig {
             folder: self.data,
             policy: self.policy,
-            ports: self.ports,
+            ports: quantity::within("--ports", self.ports, 1..=live::MAX_PORTS)?,
             port_rate,
-            clients: live::address("--clients", &self.clients)?,
-            agents: live::address("--agents", &self.agents)?,
+            clients,
+            agents,
             core: Config {
                 heartbeat_s,
                 lost_after_s,
-                idle_after_s: quantity::time("--idle-after", &self.idle_after)?,
-                silent_after_s: quantity::time("--idle", &self.idle)?,
-                lease_s: quantity::time("--lease", &self.lease)?,
-                forget_after_s: quantity::time("--forget-after", &self.forget_after)?,
-                report_every_s: quantity::time("--report-every", &self.report_every)?,
+                idle_after_s: quantity::time_within("--idle-after", &self.idle_after, SPANS)?,
+                silent_after_s: quantity::time_within("--idle", &self.idle, SPANS)?,
+                lease_s: quantity::time_within("--lease", &self.lease, LEASES)?,
+                forget_after_s: quantity::time_within("--forget-after", &self.forget_after, YEARS)?,
+                report_every_s: quantity::time_within("--report-every", &self.report_every, TICKS)?,
                 reports_always: self.reports == Reports::Always,
-                max_coflows: self.max_coflows,
-                max_flows: self.max_flows,
-                max_expired: self.max_expired,
-                max_gone: self.max_gone,
+                max_coflows: most("--max-coflows", self.max_coflows, 1)?,
+                max_flows: most("--max-flows", self.max_flows, 1)?,
+                max_expired: most("--max-expired", self.max_expired, 0)?,
+                max_gone: most("--max-gone", self.max_gone, 0)?,
                 ..Config::default()
             },
-            max_clients: self.max_clients,
-            max_agents: self.max_agents,
-            max_requests_per_s: self.max_requests.into(),
-            compact_above: self.compact_above,
-            interval_s: quantity::time("--interval", &self.interval)?,
+            max_clients: connections("--max-clients", self.max_clients)?,
+            max_agents: connections("--max-agents", self.max_agents)?,
+            max_requests_per_s: quantity::within(
+                "--max-requests",
+                self.max_requests,
+                1..=u32::MAX,
+            )?
+            .into(),
+            compact_above: quantity::within(
+                "--compact-above",
+                self.compact_above,
+                MIN_COMPACTED..=1 << 50,
+            )?,
+            audit_log: self.audit_log,
+            interval_s: quantity::time_within("--interval", &self.interval, TICKS)?,
         })
     }
 }
+
+/// The most that a limit on numbers of coflows or flows may allow.
+const MAX_COUNT: usize = 1_000_000_000;
+
+/// The least length of a journal that is worth compacting, in bytes.
+const MIN_COMPACTED: u64 = 4096;
+
+/// After fewer heartbeats than this a host must not count as lost, because one may be late.
+const MIN_HEARTBEATS: f64 = 3.0;
+
+/// The shortest and the longest time between two things that happen for every batch of messages.
+const TICKS: [&str; 2] = ["1ms", "60min"];
+
+/// The same for what agents and coordinator do all the time.
+const PERIODS: [&str; 2] = ["10ms", "60min"];
+
+/// The shortest and the longest time of silence that means anything.
+const SPANS: [&str; 2] = ["10ms", "1440min"];
+
+/// The shortest and the longest lease. A request may ask for one from a second to a day.
+const LEASES: [&str; 2] = ["100ms", "1440min"];
+
+/// For how long something that has gone may be remembered: up to a year.
+const YEARS: [&str; 2] = ["10ms", "525600min"];
 
 /// Maximum number of folders that one call makes.
 const MAX_ADMITTED: u32 = 100_000;

@@ -1,6 +1,7 @@
 //! Connections of agents to a relay.
 
 use std::io;
+use std::net::SocketAddr;
 
 use covey_proto::{Decoder, FromAgent, FromRelay, Hello, MAX_PIECE, Refusal, ToAgent, encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
@@ -18,9 +19,10 @@ pub(super) async fn serve(
     admission: &Admission,
     uplink: &Uplink,
     stream: TcpStream,
+    peer: SocketAddr,
 ) -> io::Result<()> {
     let refuse = |error: &io::Error| {
-        tracing::warn!(%error, "an agent was refused for its certificate");
+        tracing::warn!(%peer, %error, "an agent was refused for its certificate");
     };
     let (stream, shown) = admission.accept(stream, refuse).await?;
     let (mut reader, mut writer) = tokio::io::split(stream);
@@ -35,9 +37,10 @@ pub(super) async fn serve(
         None => return Ok(()),
     };
     drop(shown);
+    let port = hello.as_ref().map(|hello| hello.port);
     let (Some(hello), None) = (hello, refusal) else {
         let refusal = refusal.unwrap_or(Refusal::Order);
-        tracing::warn!(?refusal, "an agent was refused");
+        tracing::warn!(%peer, port, ?refusal, "an agent was refused");
         let mut bytes = Vec::new();
         encode(&ToAgent::Refused(refusal), &mut bytes);
         writer.write_all(&bytes).await?;

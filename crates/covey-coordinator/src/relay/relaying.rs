@@ -143,7 +143,7 @@ async fn run(
     let Some(uplink) = uplink.borrow().clone() else { return };
     let mut over = uplink.over();
     let served = tokio::select! {
-        served = agents::serve(&admission, &uplink, stream) => served,
+        served = agents::serve(&admission, &uplink, stream, peer) => served,
         () = over.asked() => Ok(()),
     };
     if let Err(error) = served {

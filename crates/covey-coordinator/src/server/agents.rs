@@ -15,7 +15,7 @@ use super::joining::{Agents, garbage, refused, tell};
 use super::metrics::count;
 use super::push::write_rest;
 use super::relays;
-use super::route::Route;
+use super::route::{Peer, Route};
 use crate::connections::{Outbox, PATIENCE, Stop};
 
 /// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
@@ -24,7 +24,7 @@ const READ: usize = 1024;
 /// Serves one connection until it ends, or the server stops.
 pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr, mut stop: Stop) {
     let served = tokio::select! {
-        served = serve(&agents, stream) => served,
+        served = serve(&agents, stream, peer) => served,
         () = stop.asked() => Ok(()),
     };
     if let Err(error) = served {
@@ -32,10 +32,10 @@ pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr
     }
 }
 
-async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
+async fn serve(agents: &Agents, stream: TcpStream, peer: SocketAddr) -> io::Result<()> {
     let refuse = |error: &io::Error| {
         count(&agents.shared.refused.credentials);
-        tracing::warn!(%error, "an agent was refused for its certificate");
+        tracing::warn!(%peer, %error, "an agent was refused for its certificate");
     };
     let (stream, shown) = agents.admission.accept(stream, refuse).await?;
     let (mut reader, mut writer) = tokio::io::split(stream);
@@ -45,7 +45,8 @@ async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
         Some(Opening::Relay(hello)) => {
             // Boxed, so that the tasks of agents do not have its size.
             let writer = Box::new(writer);
-            return Box::pin(relays::serve(agents, hello, shown, reader, writer, decoder)).await;
+            return Box::pin(relays::serve(agents, peer, hello, shown, reader, writer, decoder))
+                .await;
         }
         Some(Opening::Agent(FromAgent::Hello(hello))) => {
             let admits = agents.admission.admits(hello, shown.as_ref());
@@ -55,9 +56,13 @@ async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
         None => return Ok(()),
     };
     drop(shown);
+    let port = match &first {
+        Some(Opening::Agent(FromAgent::Hello(hello))) => Some(hello.port),
+        _ => None,
+    };
     let (Some(Opening::Agent(hello)), None) = (first, refusal) else {
         let refusal = refusal.unwrap_or(Refusal::Order);
-        refused(agents, refusal, "an agent");
+        refused(agents, refusal, "an agent", peer, port);
         let mut bytes = Vec::new();
         encode(&ToAgent::Refused(refusal), &mut bytes);
         writer.write_all(&bytes).await?;
@@ -65,7 +70,8 @@ async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
     };
     let session = agents.next_session.fetch_add(1, Ordering::Relaxed);
     let (outbox, rest) = Outbox::new(session, Box::new(writer));
-    tell(agents, Command::Joined(session, Route::Own(outbox))).await?;
+    let peer = Peer { address: peer, relay: None };
+    tell(agents, Command::Joined(session, Route::Own(outbox), peer)).await?;
     tell(agents, Command::Heard(session, hello)).await?;
     let read = async {
         while let Some(message) = next(agents, &mut reader, &mut decoder).await? {

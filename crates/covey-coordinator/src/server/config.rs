@@ -35,6 +35,8 @@ pub struct ServerConfig {
     pub max_requests_per_s: f64,
     /// The journal is compacted when it is longer than this, in bytes.
     pub compact_above: u64,
+    /// The file for the audit log, if there is to be one.
+    pub audit_log: Option<PathBuf>,
     /// Length of the intervals for which CPU is reported, in seconds (Philae, Tables 6 and 7).
     pub interval_s: f64,
 }
@@ -79,6 +81,14 @@ pub enum ServeError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The audit log cannot be written.
+    #[error("audit log {}: {source}", path.display())]
+    Audit {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be written.
+        source: std::io::Error,
+    },
     /// Without certificates clients and agents may connect from this machine only.
     #[error(
         "{0} is not a loopback address: expected certificates in the folder (covey serve --init)"

@@ -1,6 +1,7 @@
 //! What connections of agents and relays have in common: what they share, and what becomes of those that may not join.
 
 use std::io;
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::AtomicU64;
 use std::time::Duration;
@@ -27,9 +28,15 @@ pub(super) struct Agents {
 }
 
 /// Counts and logs that somebody may not join.
-pub(super) fn refused(agents: &Agents, refusal: Refusal, who: &str) {
+pub(super) fn refused(
+    agents: &Agents,
+    refusal: Refusal,
+    who: &str,
+    peer: SocketAddr,
+    port: Option<u32>,
+) {
     count(&agents.shared.refused.credentials);
-    tracing::warn!(?refusal, "{who} was refused");
+    tracing::warn!(%peer, port, ?refusal, "{who} was refused");
 }
 
 /// Counts bytes that are no message.

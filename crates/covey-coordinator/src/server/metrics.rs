@@ -3,41 +3,10 @@
 use std::fmt::{Display, Write};
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use super::histogram::Histogram;
 use crate::state::SessionId;
 use crate::state::Unused;
 use crate::state::{Counts, Population};
-
-/// Upper ends of the buckets of times, in seconds.
-const BUCKETS: [f64; 16] = [
-    1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 16e-3, 32e-3, 64e-3, 0.25, 1.0, 4.0,
-];
-
-/// How many times fell into each bucket.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Histogram {
-    counts: [u64; BUCKETS.len() + 1],
-    sum_s: f64,
-}
-
-impl Histogram {
-    pub fn add(&mut self, seconds: f64) {
-        let bucket = BUCKETS.partition_point(|end| *end < seconds);
-        self.counts[bucket] += 1;
-        self.sum_s += seconds;
-    }
-
-    fn write(&self, name: &str, help: &str, out: &mut String) {
-        head(name, help, "histogram", out);
-        let mut total = 0;
-        for (count, end) in self.counts.iter().zip(BUCKETS) {
-            total += count;
-            let _ = writeln!(out, "{name}_bucket{{le=\"{end}\"}} {total}");
-        }
-        total += self.counts[BUCKETS.len()];
-        let _ = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {total}");
-        let _ = writeln!(out, "{name}_sum {}\n{name}_count {total}", self.sum_s);
-    }
-}
 
 /// What the CPU of the decision thread was used for, in seconds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -138,9 +107,9 @@ impl Intervals {
             one(name, help, "counter", value, out);
         }
         for (name, help, values) in [
-            ("covey_interval_cpu_seconds_sum", "CPU by interval, summed.", self.sums),
+            ("covey_interval_cpu_seconds_total", "CPU by interval, summed.", self.sums),
             (
-                "covey_interval_cpu_seconds_squares",
+                "covey_interval_cpu_seconds_squared_total",
                 "CPU by interval, squares summed.",
                 self.squares,
             ),
@@ -185,7 +154,7 @@ pub(super) struct Snapshot {
     pub journal_bytes: u64,
     pub journal_failures: u64,
     pub plan_errors: u64,
-    /// When all coflows and agents were looked at, in seconds from the start.
+    /// When all agents were looked at, in seconds from the start.
     pub looked_s: f64,
 }
 
@@ -198,6 +167,8 @@ pub(super) struct Measured {
     pub push: Histogram,
     /// CPU of taking in a batch of messages.
     pub receive: Histogram,
+    /// Time of a synchronisation of the journal with the disk.
+    pub sync: Histogram,
     pub intervals: Intervals,
     /// CPU of the decision thread.
     cpu_s: f64,
@@ -209,6 +180,7 @@ impl Measured {
             decide: Histogram::default(),
             push: Histogram::default(),
             receive: Histogram::default(),
+            sync: Histogram::default(),
             intervals: Intervals::new(interval_s),
             cpu_s: 0.0,
         }
@@ -237,9 +209,23 @@ fn one(name: &str, help: &str, kind: &str, value: impl Display, out: &mut String
     let _ = writeln!(out, "{name} {value}");
 }
 
-/// All of it as text.
-pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> String {
+/// The program that runs, as a metric whose value is always 1.
+fn build_info(out: &mut String) {
+    let name = "covey_build_info";
+    head(name, "The version of the program.", "gauge", out);
+    let _ = writeln!(out, "{name}{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
+}
+
+/// All of it as text. `relays` is how many relays have joined, and how many agents have through them.
+pub(super) fn text(
+    now: &Snapshot,
+    measured: &Measured,
+    refused: &Refused,
+    (relays, relayed): (usize, usize),
+    audit_failures: u64,
+) -> String {
     let mut out = String::new();
+    build_info(&mut out);
     let counts = now.counts;
     let Population { coflows, stalled, idle, expired, unused, agents, announced } = now.population;
     let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
@@ -273,6 +259,11 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
             "covey_journal_failures_total",
             "Groups of records that could not be written.",
             now.journal_failures,
+        ),
+        (
+            "covey_audit_failures_total",
+            "Lines of the audit log that could not be written.",
+            audit_failures,
         ),
         ("covey_plan_errors_total", "Plans that could not be carried out.", now.plan_errors),
         (
@@ -312,6 +303,8 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
             announced as f64,
         ),
         ("covey_agents", "Agents that have joined.", agents as f64),
+        ("covey_agents_relayed", "Agents that have joined through relays.", relayed as f64),
+        ("covey_relays", "Relays that have joined.", relays as f64),
         ("covey_pending", "Changes that wait for the journal.", now.pending as f64),
         ("covey_commands", "Messages that wait for the decision thread.", now.commands as f64),
         (
@@ -332,17 +325,24 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
     let (cpu_s, resident) = process();
     one("process_cpu_seconds_total", "CPU of the process.", "counter", cpu_s, &mut out);
     one("process_resident_memory_bytes", "Resident memory.", "gauge", resident, &mut out);
-    measured.decide.write("covey_decide_cpu_seconds", "CPU of a decision.", &mut out);
-    measured.push.write(
-        "covey_push_cpu_seconds",
-        "CPU of making and handing over the schedules of a decision.",
-        &mut out,
-    );
-    measured.receive.write(
-        "covey_receive_cpu_seconds",
-        "CPU of taking over a batch of messages.",
-        &mut out,
-    );
+    let times = [
+        ("covey_decide_cpu_seconds", "CPU of a decision.", &measured.decide),
+        (
+            "covey_push_cpu_seconds",
+            "CPU of making and handing over the schedules of a decision.",
+            &measured.push,
+        ),
+        ("covey_receive_cpu_seconds", "CPU of taking over a batch of messages.", &measured.receive),
+        (
+            "covey_journal_sync_seconds",
+            "Time of a synchronisation of the journal with the disk.",
+            &measured.sync,
+        ),
+    ];
+    for (name, help, histogram) in times {
+        head(name, help, "histogram", &mut out);
+        histogram.write(name, "", &mut out);
+    }
     measured.intervals.write(&mut out);
     let cpu_s = measured.cpu_s;
     one(

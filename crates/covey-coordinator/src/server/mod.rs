@@ -1,16 +1,22 @@
 //! The coordinator with its I/O.
 
 mod agents;
+mod audit;
 mod authority;
+mod caller;
 mod clients;
 mod command;
 mod config;
 mod decide;
+mod events;
+mod histogram;
 mod jobs;
+mod joined_relays;
 mod joining;
 mod metrics;
 mod push;
 mod relays;
+mod requests;
 mod rest;
 mod route;
 mod serving;

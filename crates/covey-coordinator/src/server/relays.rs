@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
@@ -13,6 +14,7 @@ use tokio::time::timeout;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use super::command::Command;
+use super::joined_relays::Listed;
 use super::joining::{Agents, garbage, refused, tell};
 use super::route::Route;
 use super::trunk::{RelayedAgent, Trunk};
@@ -54,6 +56,7 @@ struct Relay<'a> {
     trunk: Arc<Trunk>,
     /// The certificate of the relay, which says for which ports it may speak; with the token it may speak for all.
     shown: Option<CertificateDer<'static>>,
+    listed: Listed,
     /// The sessions, by the numbers that the relay gives them.
     sessions: BTreeMap<u64, RelayedSession>,
 }
@@ -61,6 +64,7 @@ struct Relay<'a> {
 /// Serves a connection whose first message is a relay's hello, until it ends.
 pub(super) async fn serve(
     agents: &Agents,
+    peer: SocketAddr,
     hello: &RelayHello,
     shown: Option<CertificateDer<'static>>,
     mut reader: impl AsyncRead + Unpin,
@@ -77,7 +81,7 @@ pub(super) async fn serve(
         _ => Some(Refusal::Version),
     };
     if let Some(refusal) = refusal {
-        refused(agents, refusal, "a relay");
+        refused(agents, refusal, "a relay", peer, None);
         trunk.add(&ToRelay::Refused(refusal));
         trunk.flush();
         drop(trunk);
@@ -86,9 +90,10 @@ pub(super) async fn serve(
     let (epoch, heartbeat_s) = (agents.epoch, agents.heartbeat_s);
     trunk.add(&ToRelay::Welcome { version: RELAY_VERSION, epoch, heartbeat_s });
     trunk.flush();
-    tracing::info!(session, "a relay has joined");
+    tracing::info!(session, %peer, "a relay has joined");
+    let listed = agents.shared.relays.add(session, peer);
     let write = write_rest(rest, Some(trunk.clone()));
-    let mut relay = Relay { agents, trunk, shown, sessions: BTreeMap::new() };
+    let mut relay = Relay { agents, trunk, shown, listed, sessions: BTreeMap::new() };
     let read = async {
         let mut buffer = vec![0; READ];
         loop {
@@ -100,6 +105,7 @@ pub(super) async fn serve(
             if count == 0 {
                 return Ok(());
             }
+            relay.listed.heard();
             decoder.push(&buffer[..count]);
         }
     };
@@ -107,7 +113,7 @@ pub(super) async fn serve(
         result = read => result,
         result = write => result,
     };
-    tracing::info!(session, agents = relay.sessions.len(), "a relay has left");
+    tracing::info!(session, %peer, agents = relay.sessions.len(), "a relay has left");
     for (_, left) in std::mem::take(&mut relay.sessions) {
         relay.left(left).await?;
     }
@@ -167,7 +173,10 @@ impl Relay<'_> {
                     tracing::debug!(%error, "the session of an agent behind a relay ended");
                     match std::mem::replace(&mut session.stage, Stage::Over) {
                         // The relay is told when nobody has the way to the agent any more.
-                        Stage::Joined(id, _) => tell(self.agents, Command::Closed(id)).await?,
+                        Stage::Joined(id, _) => {
+                            self.listed.agent_left();
+                            tell(self.agents, Command::Closed(id)).await?;
+                        }
                         _ => self.trunk.add(&ToRelay::Close(number)),
                     }
                     break;
@@ -186,7 +195,12 @@ impl Relay<'_> {
                 _ => Some(Refusal::Order),
             };
             if let Some(refusal) = refusal {
-                refused(self.agents, refusal, "an agent behind a relay");
+                let port = match &message {
+                    FromAgent::Hello(hello) => Some(hello.port),
+                    _ => None,
+                };
+                let relay = self.listed.peer().address;
+                refused(self.agents, refusal, "an agent behind a relay", relay, port);
                 session.stage = Stage::Over;
                 let mut bytes = Vec::new();
                 encode(&ToAgent::Refused(refusal), &mut bytes);
@@ -197,7 +211,9 @@ impl Relay<'_> {
             let id = self.agents.next_session.fetch_add(1, Ordering::Relaxed);
             let agent = Arc::new(RelayedAgent::new(number, self.trunk.clone()));
             session.stage = Stage::Joined(id, Arc::downgrade(&agent));
-            tell(self.agents, Command::Joined(id, Route::Relayed(agent))).await?;
+            self.listed.agent_joined();
+            tell(self.agents, Command::Joined(id, Route::Relayed(agent), self.listed.peer()))
+                .await?;
             tell(self.agents, Command::Heard(id, message)).await?;
         }
         session.decoder = Decoder::default();
@@ -207,6 +223,7 @@ impl Relay<'_> {
     /// The connection of an agent has ended.
     async fn left(&self, session: RelayedSession) -> io::Result<()> {
         let Stage::Joined(session, agent) = session.stage else { return Ok(()) };
+        self.listed.agent_left();
         if let Some(agent) = agent.upgrade() {
             agent.leave();
         }

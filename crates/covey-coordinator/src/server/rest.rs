@@ -1,7 +1,6 @@
 //! The REST API under `/v1`, and the routes for probes and metrics.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
@@ -12,21 +11,23 @@ use axum::extract::rejection::{BytesRejection, QueryRejection};
 use axum::extract::{DefaultBodyLimit, Path, Query, Request as HttpRequest, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware::{self, Next};
-use axum::response::sse::{self, KeepAlive, Sse};
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::{Semaphore, SemaphorePermit, broadcast, mpsc, oneshot};
+use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
 use tokio::time::timeout;
 
+use super::audit;
 use super::command::Command;
+use super::events;
 use super::metrics::{self, count};
-use super::shared::{Numbered, Shared};
+use super::requests;
+use super::shared::Shared;
 use crate::connections::{lock, same_secret};
 use crate::record::Key;
 use crate::request::{Reply, Request};
-use covey_api::{CoflowSpec, CoflowStatus, Problem, Update};
+use covey_api::{CoflowSpec, CoflowStatus, Page, Problem, Update};
 
 /// The most bytes of a request's body.
 const MAX_BODY: usize = 64 << 20;
@@ -98,7 +99,11 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         .route("/v1/schedule", get(schedule))
         .route("/v1/flows", get(flows))
         .route("/v1/agents", get(agents))
+        .route("/v1/relays", get(relays))
+        .route("/v1/waiting", get(waiting))
+        .route("/v1/coordinator", get(coordinator))
         .route("/v1/events", get(events))
+        .layer(middleware::from_fn_with_state(api.shared.audit.clone(), audit::record))
         .layer(middleware::from_fn_with_state(api.clone(), admit));
     let nothing = async || refuse(Problem::new(404, "no such resource", "see /openapi.json"));
     let method = async || refuse(Problem::new(405, "method not allowed", "see /openapi.json"));
@@ -106,6 +111,7 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         .fallback(nothing)
         .method_not_allowed_fallback(method)
         .layer(DefaultBodyLimit::max(MAX_BODY))
+        .layer(middleware::from_fn_with_state(api.shared.requests.clone(), requests::measure))
         .with_state(api)
 }
 
@@ -173,6 +179,8 @@ fn refuse(problem: Problem) -> Response {
     if matches!(problem.status, 429 | 503) {
         headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
+    // For the audit log.
+    response.extensions_mut().insert(problem);
     response
 }
 
@@ -419,6 +427,32 @@ async fn agents(State(api): State<Arc<Api>>, query: Asked) -> Response {
     respond(request.await)
 }
 
+async fn relays(State(api): State<Arc<Api>>, query: Asked) -> Response {
+    let request = async {
+        let list = asked(query)?;
+        no_others(&list.others)?;
+        let from = cursor(list.cursor.as_deref())?;
+        let (items, next) = api.shared.relays.list(from, list.limit);
+        Ok(Reply::Relays(Page { items, next: next.map(|session| session.to_string()) }))
+    };
+    respond(request.await)
+}
+
+async fn waiting(State(api): State<Arc<Api>>, query: Asked) -> Response {
+    let request = async {
+        let list = asked(query)?;
+        no_others(&list.others)?;
+        let from = cursor(list.cursor.as_deref())?;
+        ask(&api, Request::Waiting { from, limit: list.limit }).await
+    };
+    respond(request.await)
+}
+
+async fn coordinator(State(api): State<Arc<Api>>) -> Response {
+    let status = json(&api.shared.status());
+    ([(header::CONTENT_TYPE, "application/json")], status).into_response()
+}
+
 async fn readyz(State(api): State<Arc<Api>>) -> Response {
     if api.shared.draining.load(Ordering::Relaxed) {
         return refuse(Problem::new(503, "draining", "the coordinator is about to stop"));
@@ -438,89 +472,15 @@ async fn metrics(State(api): State<Arc<Api>>) -> impl IntoResponse {
         let measured = lock(&api.shared.measured);
         (measured.0.clone(), measured.1.clone())
     };
-    let text = metrics::text(&snapshot, &measured, &api.shared.refused);
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
+    let (relays, lost) = (api.shared.relays.count(), api.shared.audit.failures());
+    let mut text = metrics::text(&snapshot, &measured, &api.shared.refused, relays, lost);
+    api.shared.requests.write(&mut text);
+    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
 }
 
 /// Events since the one that `Last-Event-ID` names, or from now on.
 async fn events(State(api): State<Arc<Api>>, headers: HeaderMap) -> Response {
-    let mut live = api.shared.events.subscribe();
-    let mut past: Vec<Numbered> = Vec::new();
-    if let Some(last) = headers.get("last-event-id") {
-        let last = last.to_str().ok().and_then(|last| last.split_once('-'));
-        let last = last.and_then(|(epoch, number)| {
-            Some((epoch.parse::<u64>().ok()?, number.parse::<u64>().ok()?))
-        });
-        let Some((epoch, number)) = last else {
-            let expected = "Last-Event-ID: expected the id of an event, like 1-0";
-            return refuse(Problem::new(400, "bad header", expected));
-        };
-        let remembered = lock(&api.shared.past);
-        let first = remembered.front().map_or(0, |event| event.number);
-        if epoch != api.epoch || number.saturating_add(1) < first {
-            let detail = format!("events before {}-{first} are not kept", api.epoch);
-            return refuse(Problem::new(410, "compacted", detail));
-        }
-        past.extend(remembered.iter().filter(|event| event.number > number));
-    }
-    let (sender, receiver) = mpsc::channel::<Numbered>(64);
-    tokio::spawn(async move {
-        let mut next = 0;
-        for event in past {
-            next = event.number + 1;
-            if sender.send(event).await.is_err() {
-                return;
-            }
-        }
-        loop {
-            match live.recv().await {
-                Ok(event) if event.number < next => {}
-                Ok(event) => {
-                    if sender.send(event).await.is_err() {
-                        return;
-                    }
-                }
-                // A slow client is cut off. It comes back with the number of the last event that it has seen.
-                Err(
-                    broadcast::error::RecvError::Lagged(_) | broadcast::error::RecvError::Closed,
-                ) => {
-                    return;
-                }
-            }
-        }
-    });
-    let epoch = api.epoch;
-    let stream = stream_of(receiver, move |numbered| {
-        let id = format!("{epoch}-{}", numbered.number);
-        sse::Event::default().id(id).data(json(&numbered.event))
-    });
-    Sse::new(stream).keep_alive(KeepAlive::default()).into_response()
-}
-
-/// The messages of a channel, as a stream.
-fn stream_of(
-    mut receiver: mpsc::Receiver<Numbered>,
-    event: impl Fn(Numbered) -> sse::Event + Unpin,
-) -> impl futures_core::Stream<Item = Result<sse::Event, Infallible>> {
-    Poll(move |context: &mut std::task::Context<'_>| {
-        receiver.poll_recv(context).map(|next| next.map(|next| Ok(event(next))))
-    })
-}
-
-/// A stream that asks a function.
-struct Poll<F>(F);
-
-impl<T, F: FnMut(&mut std::task::Context<'_>) -> std::task::Poll<Option<T>> + Unpin>
-    futures_core::Stream for Poll<F>
-{
-    type Item = T;
-
-    fn poll_next(
-        mut self: std::pin::Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<T>> {
-        (self.0)(context)
-    }
+    events::watch(&api.shared, api.epoch, &headers).unwrap_or_else(refuse)
 }
 
 #[cfg(test)]
@@ -554,12 +514,33 @@ mod tests {
             "get /v1/schedule",
             "get /v1/flows",
             "get /v1/agents",
+            "get /v1/relays",
+            "get /v1/waiting",
+            "get /v1/coordinator",
             "get /v1/events",
         ];
         let mut described: Vec<&str> = described.iter().map(String::as_str).collect();
         routes.sort_unstable();
         described.sort_unstable();
         assert_eq!(described, routes);
+    }
+
+    #[test]
+    fn every_operation_has_an_id_of_its_own_and_a_security_scheme_that_exists() {
+        let document: serde_json::Value = serde_json::from_str(OPENAPI).expect("JSON");
+        let schemes = &document["components"]["securitySchemes"];
+        assert_eq!(schemes["bearer"]["scheme"], "bearer");
+        let paths = document["paths"].as_object().expect("paths").values();
+        let operations = paths.flat_map(|path| path.as_object().expect("methods"));
+        let operations: Vec<_> = operations.filter(|(name, _)| *name != "parameters").collect();
+        let ids = operations.iter().map(|(_, operation)| operation["operationId"].as_str());
+        let ids: std::collections::BTreeSet<&str> = ids.map(|id| id.expect("an id")).collect();
+        assert_eq!(ids.len(), operations.len());
+        let own = operations.iter().filter_map(|(_, operation)| operation.get("security"));
+        for security in own.chain([&document["security"]]) {
+            let names = security.as_array().expect("a list").iter().filter_map(|it| it.as_object());
+            names.flat_map(|it| it.keys()).for_each(|name| assert!(schemes.get(name).is_some()));
+        }
     }
 
     #[test]

@@ -11,6 +11,7 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
+use super::audit::Audit;
 use super::authority::Authority;
 use super::clients::Clients;
 use super::command::Command;
@@ -18,7 +19,7 @@ use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
 use super::joining::Agents;
 use super::metrics::{Measured, Refused, Snapshot, count};
-use super::shared::{PAST, Shared};
+use super::shared::{About, PAST, Shared};
 use super::{agents, push, rest, write};
 use crate::connections::{Admission, Stop, accept};
 use crate::journal::Journal;
@@ -32,6 +33,7 @@ pub struct Server {
     decider: std::thread::JoinHandle<()>,
     journal: std::thread::JoinHandle<()>,
     push: std::thread::JoinHandle<()>,
+    auditor: Option<std::thread::JoinHandle<()>>,
     commands: mpsc::Sender<Command>,
     shared: Arc<Shared>,
     config: ServerConfig,
@@ -132,14 +134,33 @@ impl Server {
         let agents = agents.await.map_err(io(&config.agents.to_string()))?;
         let (commands, receiver) = mpsc::channel(WAITING);
         let (events, _) = broadcast::channel(PAST);
+        let started = Instant::now();
         let snapshot = Snapshot { epoch, ..Snapshot::default() };
+        let (audit, auditor) =
+            Audit::start(config.audit_log.as_deref(), epoch).map_err(|source| {
+                let path = config.audit_log.clone().unwrap_or_default();
+                ServeError::Audit { path, source }
+            })?;
+        audit.coordinator("start");
         let shared = Arc::new(Shared {
             measured: Mutex::new((snapshot, Measured::new(config.interval_s))),
             refused: Refused::default(),
+            requests: Arc::default(),
+            relays: Arc::default(),
+            audit: Arc::new(audit),
             events,
             past: Mutex::default(),
             durable: AtomicBool::new(true),
             draining: AtomicBool::new(false),
+            about: About {
+                policy: config.policy.clone(),
+                ports: config.ports,
+                port_rate: config.port_rate,
+                heartbeat_s: config.core.heartbeat_s,
+                lost_after_s: config.core.lost_after_s,
+                base,
+                started,
+            },
         });
         let (jobs, to_write) = std::sync::mpsc::channel();
         let to_commands = commands.downgrade();
@@ -162,7 +183,7 @@ impl Server {
             compact_above: config.compact_above,
             shared: shared.clone(),
             base,
-            started: Instant::now(),
+            started,
             state: State::default(),
         };
         let runtime = tokio::runtime::Handle::current();
@@ -176,6 +197,7 @@ impl Server {
             decider,
             journal,
             push,
+            auditor,
             commands,
             shared,
             config,
@@ -237,6 +259,7 @@ impl Server {
             () = self.commands.closed() => return Err(ServeError::Ended),
         }
         tracing::info!("draining");
+        self.shared.audit.coordinator("drain");
         self.shared.draining.store(true, Ordering::Relaxed);
         let (drained, all_answered) = oneshot::channel();
         if self.commands.send(Command::Drain(drained)).await.is_ok() {
@@ -247,9 +270,11 @@ impl Server {
         let _ = stopper.send(true);
         drop(self.commands);
         // The journal's records are on disk already: nothing is lost by not waiting any longer.
-        let threads = [self.decider, self.journal, self.push];
+        self.shared.audit.coordinator("stop");
+        self.shared.audit.close();
+        let threads = [self.decider, self.journal, self.push].into_iter().chain(self.auditor);
         let joined = tokio::task::spawn_blocking(move || {
-            threads.into_iter().for_each(|thread| {
+            threads.for_each(|thread| {
                 let _ = thread.join();
             });
         });

@@ -11,6 +11,8 @@ mod damage;
 mod faults;
 mod harness;
 mod holders;
+mod operation;
 mod relays;
 mod rest;
+mod status;
 mod unnamed;
