@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use covey_agent::{ENFORCERS, Joining, MadeEnforcer, Processors, Setup};
+use covey_agent::{ENFORCERS, Joining, MadeEnforcer, Processors, Setup, SocketOptions};
 use covey_core::units;
 
 use crate::failure::Failure;
@@ -120,6 +120,7 @@ impl Agent {
         Ok(Setup {
             port: self.port,
             sockets,
+            socket: SocketOptions::default(),
             report_every: REPORT_EVERY,
             device: self.device.clone(),
             link_rate: link_rate.transpose()?,

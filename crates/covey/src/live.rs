@@ -2,12 +2,15 @@
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
 
 use covey_api::{CredentialError, Credentials, read_token};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 
 use crate::failure::Failure;
+use crate::quantity;
 
 /// The default address of the coordinator for clients.
 pub const CLIENTS: &str = "127.0.0.1:7420";
@@ -118,4 +121,29 @@ pub fn address(argument: &str, text: &str) -> Result<SocketAddr, Failure> {
     text.parse().map_err(|_| {
         Failure::argument(argument, "an address like 127.0.0.1:7420", format!("'{text}'"))
     })
+}
+
+/// Reads a time from an argument.
+pub fn duration(argument: &str, text: &str) -> Result<Duration, Failure> {
+    let seconds = quantity::time(argument, text)?;
+    Duration::try_from_secs_f64(seconds)
+        .map_err(|_| Failure::argument(argument, "a time like 10s", format!("'{text}'")))
+}
+
+/// Files that a process needs beside its connections.
+const OTHER_FILES: usize = 64;
+
+/// Raises the limit of open files as far as the system allows, and warns if it is too low for so many connections.
+pub fn check_files(connections: usize) {
+    let limit = getrlimit(Resource::Nofile);
+    // It may stay as it is: then the warning says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let needed = (connections + OTHER_FILES) as u64;
+    if let Some(files) = getrlimit(Resource::Nofile).current.filter(|files| *files < needed) {
+        tracing::warn!(
+            files,
+            needed,
+            "fewer files may be open (ulimit -n) than the limits of connections need"
+        );
+    }
 }

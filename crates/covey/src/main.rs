@@ -9,6 +9,7 @@ mod bound;
 mod cli;
 mod compare;
 mod comparison;
+mod doors;
 mod experiment;
 mod failure;
 mod identify;

@@ -6,6 +6,7 @@ use std::path::PathBuf;
 use clap::{Args, ValueEnum};
 use covey_coordinator::{Authority, Config, ServeError, Server, ServerConfig};
 
+use crate::doors::Doors;
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, CLIENTS, Logs};
 use crate::output;
@@ -92,12 +93,14 @@ pub struct Serve {
     /// Maximum number of flows of a coflow; each takes about 130 bytes of memory
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_flows: usize,
-    /// Maximum number of connections of clients
-    #[arg(long, value_name = "N", default_value_t = 1024)]
-    max_clients: usize,
-    /// Maximum number of connections of agents
-    #[arg(long, value_name = "N", default_value_t = 16_384)]
-    max_agents: usize,
+    /// Address for probes alone (/livez, /readyz, /metrics) [default: none; clients' address answers them, too]
+    #[arg(long, value_name = "ADDRESS")]
+    health: Option<String>,
+    #[command(flatten)]
+    doors: Doors,
+    /// Time that the body of a request may take
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    body_timeout: String,
     /// Maximum number of requests a second
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     max_requests: u32,
@@ -140,14 +143,17 @@ impl Serve {
         let threads = self.threads.max(1);
         self.logs.start();
         let config = self.config()?;
+        live::check_files(config.client_limits.max + config.agent_limits.max);
         live::runtime(threads)?.block_on(async {
             let server = Server::start(config).await?;
-            let (clients, agents) =
-                server.addresses().map_err(|error| Failure::Other(error.to_string()))?;
+            let other = |error: std::io::Error| Failure::Other(error.to_string());
+            let (clients, agents) = server.addresses().map_err(other)?;
+            let health = server.health_address().map_err(other)?;
             // Printed for a caller that used port 0 or that waits for the coordinator.
             output::print(|out| {
                 writeln!(out, "clients {clients}")?;
                 writeln!(out, "agents {agents}")?;
+                health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
             Ok(server.run(live::asked_to_end()).await?)
@@ -187,8 +193,10 @@ impl Serve {
                 max_gone: self.max_gone,
                 ..Config::default()
             },
-            max_clients: self.max_clients,
-            max_agents: self.max_agents,
+            health: self.health.map(|text| live::address("--health", &text)).transpose()?,
+            client_limits: self.doors.clients()?,
+            agent_limits: self.doors.agents()?,
+            body_patience: live::duration("--body-timeout", &self.body_timeout)?,
             max_requests_per_s: self.max_requests.into(),
             compact_above: self.compact_above,
             interval_s: quantity::time("--interval", &self.interval)?,

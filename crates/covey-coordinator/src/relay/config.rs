@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 
 use covey_api::CredentialError;
+use covey_door::Limits;
 use thiserror::Error;
 
 /// What a relay is to be.
@@ -15,8 +16,10 @@ pub struct RelayConfig {
     pub listen: SocketAddr,
     /// The folder with the relay's credentials.
     pub folder: PathBuf,
-    /// The most connections of agents.
-    pub max_agents: usize,
+    /// Limits of connections of agents.
+    pub limits: Limits,
+    /// Where probes connect, if they are to.
+    pub health: Option<SocketAddr>,
 }
 
 /// Why a relay cannot start, or go on.

@@ -5,15 +5,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use covey_api::Credentials;
+use covey_door::{Door, Guest};
 use covey_proto::Refusal;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::watch;
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use super::agents;
 use super::config::{RelayConfig, RelayError};
 use super::uplink::{Uplink, UplinkEnd, join};
-use crate::connections::{Admission, Stop, accept};
+use super::{agents, probes};
+use crate::connections::{Admission, Http, PROBES, Stop, Tls, accept, bind};
 use crate::server::Authority;
 
 /// The time before the second attempt to join; it doubles with each failure.
@@ -26,6 +27,9 @@ const MAX_WAIT: Duration = Duration::from_millis(800);
 pub struct Relay {
     config: RelayConfig,
     listener: TcpListener,
+    health: Option<TcpListener>,
+    /// For connections of probes.
+    health_tls: Tls,
     admission: Arc<Admission>,
     /// For the connection to the coordinator, to which the relay shows an agent's certificate.
     tls: Option<TlsConnector>,
@@ -38,26 +42,32 @@ impl Relay {
     /// When it cannot start.
     pub async fn start(config: RelayConfig) -> Result<Relay, RelayError> {
         let credentials = Credentials::of(&config.folder);
-        let (admission, tls) = match credentials.has_certificates() {
+        let authority = Authority::of(&config.folder);
+        let (admission, health_tls, tls) = match credentials.has_certificates() {
             true => {
-                let below = TlsAcceptor::from(Authority::of(&config.folder).for_relayed_agents()?);
+                let below =
+                    watch::channel(Some(TlsAcceptor::from(authority.for_relayed_agents()?))).1;
+                let health = watch::channel(Some(TlsAcceptor::from(authority.for_probes()?))).1;
                 let above = TlsConnector::from(credentials.agent()?);
-                (Admission { tls: Some(below), token: Vec::new() }, Some(above))
+                (Admission { tls: below, token: Vec::new() }, health, Some(above))
             }
             false => {
-                for address in [config.listen, config.coordinator] {
+                for address in [config.listen, config.coordinator].into_iter().chain(config.health)
+                {
                     if !address.ip().is_loopback() {
                         return Err(RelayError::Public(address));
                     }
                 }
                 let token = covey_api::read_token(&credentials.token_path())?;
-                (Admission { tls: None, token }, None)
+                let plain = watch::channel(None).1;
+                (Admission { tls: plain.clone(), token }, plain, None)
             }
         };
-        let listener = TcpListener::bind(config.listen)
-            .await
-            .map_err(|source| RelayError::Io { what: config.listen.to_string(), source })?;
-        Ok(Relay { config, listener, admission: Arc::new(admission), tls })
+        let listen = |address: SocketAddr| {
+            bind(address).map_err(|source| RelayError::Io { what: address.to_string(), source })
+        };
+        let (listener, health) = (listen(config.listen)?, config.health.map(listen).transpose()?);
+        Ok(Relay { config, listener, health, health_tls, admission: Arc::new(admission), tls })
     }
 
     /// Where agents can connect.
@@ -68,18 +78,32 @@ impl Relay {
         self.listener.local_addr()
     }
 
+    /// Where probes can connect, if they are to.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn health_address(&self) -> std::io::Result<Option<SocketAddr>> {
+        self.health.as_ref().map(TcpListener::local_addr).transpose()
+    }
+
     /// Relays until `stop` resolves.
     ///
     /// # Errors
     /// When the coordinator refuses the relay for good.
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), RelayError> {
-        let Relay { config, listener, admission, tls } = self;
+        let Relay { config, listener, health, health_tls, admission, tls } = self;
         let (uplinks, uplink) = watch::channel(None);
         let (_stopper, stop_all) = watch::channel(false);
-        let (serving, max) = (admission.clone(), config.max_agents);
-        let serve = move |stream, peer, _| run(serving.clone(), uplink.clone(), stream, peer);
-        let full = || tracing::warn!("a connection above --max-agents was closed");
-        let accepting = accept(listener, max, full, Stop(stop_all), serve);
+        let stop_all = Stop(stop_all);
+        let (door, probing) = (Door::new("agents", config.limits), Door::new("health", PROBES));
+        if let Some(listener) = health {
+            let doors = Arc::from([door.clone(), probing.clone()]);
+            let http = Http { router: probes::router(uplink.clone(), doors), tls: health_tls };
+            tokio::spawn(http.listen(listener, probing, stop_all.clone()));
+        }
+        let serving = admission.clone();
+        let serve = move |stream, guest, _| run(serving.clone(), uplink.clone(), stream, guest);
+        let accepting = accept(listener, door, stop_all, serve);
         tokio::select! {
             () = accepting => Ok(()),
             refused = keep_joined(&config, tls.as_ref(), &admission.token, &uplinks) => Err(refused),
@@ -138,15 +162,15 @@ async fn run(
     admission: Arc<Admission>,
     uplink: watch::Receiver<Option<Arc<Uplink>>>,
     stream: TcpStream,
-    peer: SocketAddr,
+    guest: Arc<Guest>,
 ) {
     let Some(uplink) = uplink.borrow().clone() else { return };
     let mut over = uplink.over();
     let served = tokio::select! {
-        served = agents::serve(&admission, &uplink, stream) => served,
+        served = agents::serve(&admission, &uplink, stream, &guest) => served,
         () = over.asked() => Ok(()),
     };
     if let Err(error) = served {
-        tracing::debug!(%peer, %error, "connection of an agent ended");
+        tracing::debug!(%error, "connection of an agent ended");
     }
 }

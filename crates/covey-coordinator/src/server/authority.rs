@@ -189,12 +189,24 @@ impl Authority {
     /// # Errors
     /// When they cannot be used.
     pub fn for_clients(&self) -> Result<Arc<ServerConfig>, CredentialError> {
+        self.without_client_certificates("coordinator")
+    }
+
+    /// For the port of a relay's probes, who show nothing.
+    ///
+    /// # Errors
+    /// When they cannot be used.
+    pub fn for_probes(&self) -> Result<Arc<ServerConfig>, CredentialError> {
+        self.without_client_certificates("relay")
+    }
+
+    fn without_client_certificates(
+        &self,
+        name: &str,
+    ) -> Result<Arc<ServerConfig>, CredentialError> {
         ServerConfig::builder()
             .with_no_client_auth()
-            .with_single_cert(
-                self.credentials.certificates("coordinator")?,
-                self.credentials.key("coordinator")?,
-            )
+            .with_single_cert(self.credentials.certificates(name)?, self.credentials.key(name)?)
             .map(Arc::new)
             .map_err(|error| CredentialError::Use(error.to_string()))
     }

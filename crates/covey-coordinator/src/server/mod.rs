@@ -1,14 +1,15 @@
 //! The coordinator with its I/O.
 
+mod admit;
 mod agents;
 mod authority;
-mod clients;
 mod command;
 mod config;
 mod decide;
 mod jobs;
 mod joining;
 mod metrics;
+mod problems;
 mod push;
 mod relays;
 mod rest;

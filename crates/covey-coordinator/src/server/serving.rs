@@ -6,21 +6,22 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use covey_core::{AnyPolicy, Fabric, Time};
+use covey_door::Door;
 use covey_proto::CodecName;
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 use tokio_rustls::TlsAcceptor;
 
+use super::admit::{Bodies, Gate, Rate};
 use super::authority::Authority;
-use super::clients::Clients;
 use super::command::Command;
 use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
 use super::joining::Agents;
-use super::metrics::{Measured, Refused, Snapshot, count};
+use super::metrics::{Doors, Measured, Snapshot};
 use super::shared::{PAST, Shared};
 use super::{agents, push, rest, write};
-use crate::connections::{Admission, Stop, accept};
+use crate::connections::{Admission, Http, PROBES, Stop, Tls, accept, bind};
 use crate::journal::Journal;
 use crate::record::Record;
 use crate::state::{Config, CoordinatorState};
@@ -29,6 +30,7 @@ use crate::state::{Config, CoordinatorState};
 pub struct Server {
     clients: TcpListener,
     agents: TcpListener,
+    health: Option<TcpListener>,
     decider: std::thread::JoinHandle<()>,
     journal: std::thread::JoinHandle<()>,
     push: std::thread::JoinHandle<()>,
@@ -36,7 +38,8 @@ pub struct Server {
     shared: Arc<Shared>,
     config: ServerConfig,
     token: Vec<u8>,
-    tls: Option<(TlsAcceptor, TlsAcceptor)>,
+    /// For clients, and for agents.
+    tls: (Tls, Tls),
     epoch: u64,
 }
 
@@ -71,15 +74,16 @@ impl Server {
         };
         let fabric = Fabric::big_switch(config.ports, config.port_rate)?;
         let authority = Authority::of(&config.folder);
-        let tls = match authority.credentials().has_certificates() {
-            true => Some((
-                TlsAcceptor::from(authority.for_clients()?),
-                TlsAcceptor::from(authority.for_agents()?),
-            )),
-            false => None,
+        let has_tls = authority.credentials().has_certificates();
+        let tls = match has_tls {
+            true => (
+                Some(TlsAcceptor::from(authority.for_clients()?)),
+                Some(TlsAcceptor::from(authority.for_agents()?)),
+            ),
+            false => (None, None),
         };
-        for address in [config.clients, config.agents] {
-            if tls.is_none() && !address.ip().is_loopback() {
+        for address in [config.clients, config.agents].into_iter().chain(config.health) {
+            if !has_tls && !address.ip().is_loopback() {
                 return Err(ServeError::Public(address));
             }
         }
@@ -126,16 +130,19 @@ impl Server {
         let coflows = coordinator.population().coflows;
         tracing::info!(epoch, coflows, policy = config.policy, "started");
 
-        let clients = TcpListener::bind(config.clients);
-        let clients = clients.await.map_err(io(&config.clients.to_string()))?;
-        let agents = TcpListener::bind(config.agents);
-        let agents = agents.await.map_err(io(&config.agents.to_string()))?;
+        let listen = |address: SocketAddr| bind(address).map_err(io(&address.to_string()));
+        let (clients, agents) = (listen(config.clients)?, listen(config.agents)?);
+        let health = config.health.map(listen).transpose()?;
         let (commands, receiver) = mpsc::channel(WAITING);
         let (events, _) = broadcast::channel(PAST);
         let snapshot = Snapshot { epoch, ..Snapshot::default() };
         let shared = Arc::new(Shared {
             measured: Mutex::new((snapshot, Measured::new(config.interval_s))),
-            refused: Refused::default(),
+            doors: Doors {
+                clients: Door::new("clients", config.client_limits),
+                agents: Door::new("agents", config.agent_limits),
+                health: Door::new("health", PROBES),
+            },
             events,
             past: Mutex::default(),
             durable: AtomicBool::new(true),
@@ -173,6 +180,7 @@ impl Server {
         Ok(Server {
             clients,
             agents,
+            health,
             decider,
             journal,
             push,
@@ -180,9 +188,17 @@ impl Server {
             shared,
             config,
             token,
-            tls,
+            tls: (watch::channel(tls.0).1, watch::channel(tls.1).1),
             epoch,
         })
+    }
+
+    /// Where probes can connect, if they have an address of their own.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn health_address(&self) -> std::io::Result<Option<SocketAddr>> {
+        self.health.as_ref().map(TcpListener::local_addr).transpose()
     }
 
     /// Where clients and agents can connect.
@@ -200,38 +216,34 @@ impl Server {
     pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
         let (stopper, stop_all) = watch::channel(false);
         let stop_all = Stop(stop_all);
-        let (clients_tls, agents_tls) = self.tls.unzip();
+        let (clients_tls, agents_tls) = self.tls;
+        let doors = &self.shared.doors;
         let all = Arc::new(Agents {
             commands: self.commands.clone(),
-            shared: self.shared.clone(),
             admission: Admission { tls: agents_tls, token: self.token.clone() },
             next_session: AtomicU64::new(1),
             epoch: self.epoch,
             heartbeat_s: self.config.core.heartbeat_s,
             patience: Duration::from_secs_f64(self.config.core.lost_after_s),
         });
-        let (most, shared) = (self.config.max_agents, self.shared.clone());
-        tokio::spawn(accept(
-            self.agents,
-            most,
-            move || count(&shared.refused.connections),
-            stop_all.clone(),
-            move |stream, peer, stop| agents::run(all.clone(), stream, peer, stop),
-        ));
+        let serve = move |stream, guest, stop| agents::run(all.clone(), stream, guest, stop);
+        tokio::spawn(accept(self.agents, doors.agents.clone(), stop_all.clone(), serve));
         let api = Arc::new(rest::Api {
             commands: self.commands.clone(),
             shared: self.shared.clone(),
-            token: self.token,
             epoch: self.epoch,
-            rate: rest::Rate::new(self.config.max_requests_per_s),
-            bodies: rest::Bodies::default(),
         });
-        let clients = Clients { router: rest::router(api), tls: clients_tls };
-        let (most, shared) = (self.config.max_clients, self.shared.clone());
-        let refused = move || count(&shared.refused.connections);
-        tokio::spawn(accept(self.clients, most, refused, stop_all, move |stream, peer, stop| {
-            clients.clone().run(stream, peer, stop)
-        }));
+        let gate = Arc::new(Gate {
+            token: self.token,
+            rate: Rate::new(self.config.max_requests_per_s),
+            bodies: Bodies::new(self.config.body_patience),
+        });
+        let http = Http { router: rest::router(&api, &gate), tls: clients_tls.clone() };
+        tokio::spawn(http.listen(self.clients, doors.clients.clone(), stop_all.clone()));
+        if let Some(listener) = self.health {
+            let http = Http { router: rest::probes(&api, &gate), tls: clients_tls };
+            tokio::spawn(http.listen(listener, doors.health.clone(), stop_all));
+        }
         tokio::select! {
             () = stop => {}
             () = self.commands.closed() => return Err(ServeError::Ended),

@@ -6,13 +6,13 @@ use std::sync::atomic::AtomicBool;
 
 use tokio::sync::broadcast;
 
-use super::metrics::{Measured, Refused, Snapshot};
+use super::metrics::{Doors, Measured, Snapshot};
 use crate::state::Event;
 
 /// What other threads may look at.
 pub(super) struct Shared {
     pub measured: Mutex<(Snapshot, Measured)>,
-    pub refused: Refused,
+    pub doors: Doors,
     pub events: broadcast::Sender<Numbered>,
     pub past: Mutex<VecDeque<Numbered>>,
     /// Whether the journal can be written.

@@ -21,6 +21,8 @@ pub struct Coordinator {
     pub process: Child,
     pub clients: SocketAddr,
     pub agents: SocketAddr,
+    /// For probes, where `--health` asks for it.
+    pub health: Option<SocketAddr>,
 }
 
 impl Coordinator {
@@ -34,13 +36,16 @@ impl Coordinator {
 
     /// Starts a coordinator, and waits until it listens.
     pub fn spawn(command: &mut Command) -> Coordinator {
+        let has_health = command.get_args().any(|argument| argument == "--health");
         let mut process = command.stdout(Stdio::piped()).spawn().expect("covey serve");
         let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
         let mut address = |name: &str| -> SocketAddr {
             let line = lines.next().expect("an address").expect("text");
             line.strip_prefix(name).expect(name).trim().parse().expect("an address")
         };
-        Coordinator { clients: address("clients"), agents: address("agents"), process }
+        let (clients, agents) = (address("clients"), address("agents"));
+        let health = has_health.then(|| address("health"));
+        Coordinator { clients, agents, health, process }
     }
 
     pub fn start(folder: &TestFolder, clients: &str, agents: &str, more: &[&str]) -> Coordinator {

@@ -8,6 +8,7 @@ mod clock;
 mod crashes;
 mod credentials;
 mod damage;
+mod doors;
 mod faults;
 mod harness;
 mod holders;
