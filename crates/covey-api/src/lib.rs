@@ -5,9 +5,13 @@
 //! `Credentials` that it shows, which a feature adds.
 
 #[cfg(feature = "client")]
+mod acl;
+#[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "client")]
 mod credentials;
+#[cfg(feature = "client")]
+mod endpoint;
 mod problem;
 mod serde_integers;
 mod spec;
@@ -21,3 +25,5 @@ pub use status::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presenc
 pub use client::{Client, ClientError, Response};
 #[cfg(feature = "client")]
 pub use credentials::{CredentialError, Credentials, check_mode, read_token};
+#[cfg(feature = "client")]
+pub use endpoint::{Endpoint, EndpointError};

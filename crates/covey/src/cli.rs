@@ -6,6 +6,7 @@ use clap::{CommandFactory, Parser, Subcommand};
 use crate::agent::Agent;
 use crate::attach::{Attach, Detach};
 use crate::bound::Bound;
+use crate::certs::Certs;
 use crate::compare::Compare;
 use crate::failure::Failure;
 use crate::identify::Identify;
@@ -18,6 +19,7 @@ use crate::serve::Serve;
 use crate::simulate::Simulate;
 use crate::status::Status;
 use crate::testbed::{Process, Testbed};
+use crate::token::Token;
 use crate::trace::Trace;
 use crate::usage;
 
@@ -60,6 +62,8 @@ enum Command {
     Detach(Detach),
     Relay(Relay),
     Status(Status),
+    Certs(Certs),
+    Token(Token),
     #[command(subcommand)]
     Journal(Journal),
     Testbed(Testbed),
@@ -85,6 +89,8 @@ pub fn run() -> Result<(), Failure> {
             Command::Detach(detach) => detach.run(),
             Command::Relay(relay) => relay.run(),
             Command::Status(status) => status.run(),
+            Command::Certs(certs) => certs.run(),
+            Command::Token(token) => token.run(),
             Command::Journal(journal) => journal.run(),
             Command::Testbed(testbed) => testbed.run(),
             Command::TestbedPart(process) => process.run(),

@@ -4,10 +4,11 @@ use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 
-use covey_api::{CredentialError, Credentials, read_token};
+use covey_api::{CredentialError, Credentials, Endpoint, read_token};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 use crate::quantity;
@@ -121,6 +122,26 @@ pub fn address(argument: &str, text: &str) -> Result<SocketAddr, Failure> {
     text.parse().map_err(|_| {
         Failure::argument(argument, "an address like 127.0.0.1:7420", format!("'{text}'"))
     })
+}
+
+/// Reads a host and a port from an argument.
+pub fn endpoint(argument: &str, text: &str) -> Result<Endpoint, Failure> {
+    text.parse().map_err(|error| Failure::Input(format!("{argument}: {error}, found '{text}'")))
+}
+
+/// Messages when the process receives SIGHUP, which asks it to read its credentials again. Must be called in a runtime.
+pub fn asked_to_reload() -> mpsc::Receiver<()> {
+    let (sender, receiver) = mpsc::channel(1);
+    // Without a handler the signal ends the process.
+    if let Ok(mut hangup) = signal(SignalKind::hangup()) {
+        tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                // Several signals at once are one.
+                let _ = sender.try_send(());
+            }
+        });
+    }
+    receiver
 }
 
 /// Reads a time from an argument.

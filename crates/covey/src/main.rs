@@ -6,6 +6,7 @@
 mod agent;
 mod attach;
 mod bound;
+mod certs;
 mod cli;
 mod compare;
 mod comparison;
@@ -25,6 +26,7 @@ mod serve;
 mod simulate;
 mod status;
 mod testbed;
+mod token;
 mod trace;
 mod transform;
 mod usage;

@@ -58,7 +58,7 @@ impl Relay {
         }
         live::check_files(limits.max);
         let config = RelayConfig {
-            coordinator: live::address("--coordinator", &self.coordinator)?,
+            coordinator: live::endpoint("--coordinator", &self.coordinator)?,
             listen: live::address("--listen", &self.listen)?,
             folder: self.credentials,
             limits,
@@ -75,7 +75,7 @@ impl Relay {
                 health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(relay.run(live::asked_to_end()).await?)
+            Ok(relay.run(live::asked_to_end(), live::asked_to_reload()).await?)
         })
     }
 }

@@ -4,8 +4,9 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 
 use clap::{Args, ValueEnum};
-use covey_coordinator::{Authority, Config, ServeError, Server, ServerConfig};
+use covey_coordinator::{Config, Owner, ServeError, Server, ServerConfig};
 
+use crate::certs;
 use crate::doors::Doors;
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, CLIENTS, Logs};
@@ -37,6 +38,12 @@ pub struct Serve {
     /// folders agents/PORT
     #[arg(long, value_name = "PORTS", requires = "init")]
     agent: Vec<String>,
+    /// With --init: days for which the certificates are valid, at most until the CA expires
+    #[arg(long, value_name = "N", default_value_t = certs::DAYS, requires = "init")]
+    days: u32,
+    /// With --init: file with the key of the CA, to keep it off this machine's folder [default: ca.key in the folder]
+    #[arg(long, value_name = "FILE", requires = "init")]
+    ca_key: Option<PathBuf>,
     /// With --init: a name or address of a relay, which gets credentials of its own, in a folder relays/NAME
     #[arg(long, value_name = "NAME", requires = "init")]
     relay: Vec<String>,
@@ -130,15 +137,7 @@ impl Serve {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         if self.init {
-            let ports = self.agent.iter().map(|text| ports(text)).collect::<Result<Vec<_>, _>>()?;
-            let relays =
-                self.relay.iter().map(|name| relay(name)).collect::<Result<Vec<_>, _>>()?;
-            let authority = Authority::of(&self.data);
-            authority.init(&self.name)?;
-            ports.into_iter().flatten().try_for_each(|port| authority.admit(port))?;
-            relays.into_iter().try_for_each(|name| authority.admit_relay(name))?;
-            let folder = self.data.display().to_string();
-            return output::print(|out| writeln!(out, "made credentials in {folder}"));
+            return self.init();
         }
         let threads = self.threads.max(1);
         self.logs.start();
@@ -156,8 +155,49 @@ impl Serve {
                 health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(server.run(live::asked_to_end()).await?)
+            Ok(server.run(live::asked_to_end(), live::asked_to_reload()).await?)
         })
+    }
+
+    /// Makes what is missing, and says what it has left as it was.
+    fn init(self) -> Result<(), Failure> {
+        let ports = self.agent.iter().map(|text| ports(text)).collect::<Result<Vec<_>, _>>()?;
+        certs::names("--name", &self.name)?;
+        certs::names("--relay", &self.relay)?;
+        let agents = ports.into_iter().flatten().map(Owner::Agent);
+        let owners: Vec<Owner> = agents.chain(self.relay.into_iter().map(Owner::Relay)).collect();
+        let valid = certs::validity(self.days)?;
+        let authority = certs::authority(self.data, self.ca_key).valid_for(valid);
+        let folder = authority.credentials().folder().display().to_string();
+        let mut said = Vec::new();
+        if authority.init(&self.name)? {
+            said.push(format!("made credentials in {folder}"));
+        } else {
+            said.push(format!(
+                "{folder} has a CA: it and the coordinator's certificate stay (covey certs renew)"
+            ));
+            if !self.name.is_empty() {
+                let names = self.name.join(" ");
+                said.push(format!("not added: {names} (covey certs add-name {names})"));
+            }
+        }
+        let (mut made, mut kept) = (0, Vec::new());
+        for owner in owners {
+            match authority.admit(&owner)? {
+                true => made += 1,
+                false => kept.push(owner.to_string()),
+            }
+        }
+        if made > 0 {
+            said.push(format!("made {made} folders of agents and relays"));
+        }
+        if let [first, ..] = &kept[..] {
+            let count = kept.len();
+            said.push(format!(
+                "{count} have certificates, which stay, as {first} (covey certs renew {first})"
+            ));
+        }
+        output::print(|out| said.iter().try_for_each(|line| writeln!(out, "{line}")))
     }
 
     fn config(self) -> Result<ServerConfig, Failure> {
@@ -216,14 +256,6 @@ fn ports(text: &str) -> Result<RangeInclusive<u32>, Failure> {
         .ok_or_else(|| {
             Failure::argument("--agent", "a port, or ports like 0-15", format!("'{text}'"))
         })
-}
-
-/// Reads the name of a relay from an argument. It is the name of a folder, too.
-fn relay(text: &str) -> Result<&str, Failure> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || ".-_:".contains(c);
-    let is_fit = text.chars().all(is_name) && text.chars().any(|c| c.is_ascii_alphanumeric());
-    let fit = is_fit.then_some(text);
-    fit.ok_or_else(|| Failure::argument("--relay", "a name or an address", format!("'{text}'")))
 }
 
 impl From<ServeError> for Failure {

@@ -41,12 +41,13 @@ impl Status {
         let credentials = self.shown.credentials();
         let tls = credentials.has_certificates().then(|| credentials.client()).transpose()?;
         let token = self.shown.token()?.ok_or_else(|| self.shown.none())?;
-        let address = live::address("--coordinator", &self.coordinator)?;
+        let address = live::endpoint("--coordinator", &self.coordinator)?;
         let limit = self.limit.clamp(1, 1000);
         let asking = async {
             let other = |error: &dyn std::fmt::Display| Failure::Other(error.to_string());
-            let mut client =
-                Client::connect(address, &token, tls).await.map_err(|error| other(&error))?;
+            let mut client = Client::connect(address.clone(), &token, tls)
+                .await
+                .map_err(|error| other(&error))?;
             let ready = client.get("/readyz").await.map_err(|error| other(&error))?;
             let mut answers = Vec::new();
             for what in ["coflows", "agents", "flows"] {

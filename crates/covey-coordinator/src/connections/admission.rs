@@ -1,31 +1,28 @@
 //! What an agent has to show before it is heard.
 
 use std::io;
+use std::sync::Arc;
 
 use covey_door::{Guest, Reason};
 use covey_proto::{Hello, ProtoError, Refusal};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::sync::watch;
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::client::verify_server_name;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::server::ParsedCertificate;
+use tokio_rustls::rustls::pki_types::CertificateDer;
+
+use crate::authority::{Serial, ServerTls, Tls, speaks_for};
+use crate::tokens::{Right, Tokens};
 
 /// A connection, encrypted or not.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
-/// How connections are encrypted: not at all, or with the certificates of the last reload.
-pub(crate) type Tls = watch::Receiver<Option<TlsAcceptor>>;
-
 /// What agents have to show.
 pub(crate) struct Admission {
-    /// Mutual TLS; without it agents show the token.
+    /// Mutual TLS; without it agents show a token.
     pub tls: Tls,
-    /// The token.
-    pub token: Vec<u8>,
+    /// The tokens.
+    pub tokens: Arc<Tokens>,
 }
 
 impl Admission {
@@ -42,7 +39,7 @@ impl Admission {
         let tls = self.tls.borrow().clone();
         let Some(tls) = tls else { return Ok((Box::new(stream), None)) };
         let refuse = |error: &io::Error| guest.refuse(Reason::Handshake, None, error);
-        let stream = tls.accept(stream).await.inspect_err(refuse)?;
+        let stream = tls.acceptor.accept(stream).await.inspect_err(refuse)?;
         let shown = stream.get_ref().1.peer_certificates().and_then(|all| all.first());
         let shown = shown.map(|certificate| certificate.clone().into_owned());
         Ok((Box::new(stream), shown))
@@ -56,9 +53,24 @@ impl Admission {
         }
     }
 
-    /// Whether a token is right, where tokens count.
+    /// Whether a token has the right to join, where tokens count.
     pub fn admits_token(&self, token: &[u8]) -> bool {
-        self.tls.borrow().is_none() && same_secret(token, &self.token)
+        let holder = || self.tokens.holder(token);
+        self.tls.borrow().is_none() && holder().is_some_and(|holder| holder.has(Right::Operate))
+    }
+
+    /// Returns when a certificate is revoked that somebody has shown.
+    pub async fn revoked(&self, shown: Option<Serial>) {
+        let mut tls = self.tls.clone();
+        if let Some(serial) = shown {
+            let is_revoked = |tls: &Option<_>| {
+                tls.as_ref().is_some_and(|tls: &ServerTls| tls.revoked.contains(&serial))
+            };
+            if tls.wait_for(is_revoked).await.is_ok() {
+                return;
+            }
+        }
+        std::future::pending().await
     }
 }
 
@@ -83,27 +95,4 @@ pub(crate) fn refuse(guest: &Guest, refusal: Refusal, port: Option<u32>, who: &s
 pub(crate) fn garbage(guest: &Guest, port: Option<u32>, error: ProtoError) -> io::Error {
     guest.refuse(Reason::Garbage, port, &error);
     io::Error::new(io::ErrorKind::InvalidData, error)
-}
-
-/// The domain of the names in agents' certificates.
-pub(crate) const AGENTS: &str = "agents.covey.internal";
-
-/// The name in the certificate of a port's agent.
-pub(crate) fn name_of(port: u32) -> String {
-    format!("port-{port}.{AGENTS}")
-}
-
-/// Whether somebody with this certificate, which a CA of ours has signed, may speak for a port.
-pub(crate) fn speaks_for(certificate: &CertificateDer<'_>, port: u32) -> bool {
-    let parsed = ParsedCertificate::try_from(certificate);
-    let name = ServerName::try_from(name_of(port));
-    parsed
-        .ok()
-        .zip(name.ok())
-        .is_some_and(|(parsed, name)| verify_server_name(&parsed, &name).is_ok())
-}
-
-/// Whether two secrets are equal. The time that this takes does not reveal where they differ.
-pub(crate) fn same_secret(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
 }

@@ -12,7 +12,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::accept::{Stop, accept};
-use super::admission::Tls;
+use crate::authority::Tls;
 
 /// Connections that speak HTTP. Each request has its [`Guest`] as an extension.
 #[derive(Clone)]
@@ -43,7 +43,7 @@ impl Http {
         match tls {
             None => self.talk(TokioIo::new(stream), guest, stop).await,
             Some(tls) => {
-                let accepted = tls.accept(stream).await;
+                let accepted = tls.acceptor.accept(stream).await;
                 let refuse = |error: &_| guest.refuse(Reason::Handshake, None, error);
                 let stream = accepted.inspect_err(refuse).map_err(|error| error.to_string())?;
                 self.talk(TokioIo::new(stream), guest, stop).await

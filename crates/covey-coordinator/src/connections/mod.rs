@@ -9,9 +9,7 @@ mod lock;
 mod outbox;
 
 pub(crate) use accept::{Stop, accept, bind};
-pub(crate) use admission::{
-    AGENTS, Admission, Stream, Tls, garbage, name_of, refuse, same_secret, speaks_for,
-};
+pub(crate) use admission::{Admission, Stream, garbage, refuse};
 pub(crate) use door_metrics::write_doors;
 pub(crate) use http::{Http, PROBES};
 pub(crate) use lock::lock;

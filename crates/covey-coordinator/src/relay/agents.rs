@@ -2,12 +2,13 @@
 
 use std::io;
 
-use covey_door::Guest;
+use covey_door::{Guest, Reason};
 use covey_proto::{Decoder, FromAgent, FromRelay, Hello, MAX_PIECE, Refusal, ToAgent, encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::uplink::Uplink;
+use crate::authority::Serial;
 use crate::connections::{Admission, Outbox, Rest, garbage, refuse};
 
 /// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
@@ -32,6 +33,7 @@ pub(super) async fn serve(
         Some(_) => (None, Some(Refusal::Order)),
         None => return Ok(()),
     };
+    let serial = shown.as_ref().and_then(Serial::of);
     drop(shown);
     let port = hello.as_ref().map(|hello| hello.port);
     let (Some(hello), None) = (hello, refusal) else {
@@ -53,6 +55,10 @@ pub(super) async fn serve(
     let result = tokio::select! {
         result = hear(uplink, session, begin, reader) => result,
         result = deliver(uplink, session, rest) => result,
+        () = admission.revoked(serial) => {
+            guest.refuse(Reason::Credential, port, "the certificate is revoked");
+            Ok(())
+        }
     };
     uplink.left(session).await;
     result

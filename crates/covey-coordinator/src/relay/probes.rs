@@ -10,12 +10,14 @@ use covey_door::Door;
 use tokio::sync::watch;
 
 use super::uplink::Uplink;
+use crate::authority::LiveTls;
 use crate::connections::write_doors;
 
 /// The routes for probes. They need no token, and show counts alone.
 pub(super) fn router(
     uplink: watch::Receiver<Option<Arc<Uplink>>>,
     doors: Arc<[Arc<Door>]>,
+    tls: Arc<LiveTls>,
 ) -> Router {
     let joined = uplink.clone();
     let ready = async move || match joined.borrow().is_some() {
@@ -29,6 +31,7 @@ pub(super) fn router(
             "# HELP {name} Whether the relay is connected to the coordinator.\n# TYPE {name} gauge\n{name} {joined}\n"
         );
         write_doors(&doors.iter().map(Arc::as_ref).collect::<Vec<_>>(), &mut text);
+        tls.write_metrics(&mut text);
         ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text).into_response()
     };
     Router::new()

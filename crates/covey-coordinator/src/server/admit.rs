@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Extension, Request, State};
-use axum::http::{HeaderValue, header};
+use axum::http::{HeaderValue, Method, header};
 use axum::middleware::Next;
 use axum::response::Response;
 use covey_api::Problem;
@@ -14,7 +14,9 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::problems::{MAX_BODY, refuse, too_large};
-use crate::connections::{lock, same_secret};
+use super::shared::Shared;
+use crate::connections::lock;
+use crate::tokens::{Holder, Right, Tokens};
 
 /// The most bytes of the bodies that are in memory together.
 const MAX_BODIES: usize = 4 * MAX_BODY;
@@ -57,16 +59,18 @@ impl Rate {
 
 /// What requests have to pass.
 pub(super) struct Gate {
-    pub token: Vec<u8>,
+    pub tokens: Arc<Tokens>,
+    pub shared: Arc<Shared>,
     pub rate: Rate,
     pub bodies: Bodies,
 }
 
-/// Whether a request has shown the token.
-#[derive(Clone, Copy)]
-pub(super) struct IsKnown(bool);
+/// The token that a request has shown, if it counts.
+#[derive(Clone)]
+pub(super) struct Shown(Option<Holder>);
 
-/// Looks at the token of every request, also where none is needed. The connection of a request that shows it stays.
+/// Looks at the token of every request, also where none is needed, and counts requests by it. The connection of a
+/// request with a token that counts stays.
 pub(super) async fn identify(
     State(gate): State<Arc<Gate>>,
     Extension(guest): Extension<Arc<Guest>>,
@@ -74,12 +78,15 @@ pub(super) async fn identify(
     next: Next,
 ) -> Response {
     let shown = request.headers().get(header::AUTHORIZATION).and_then(bearer);
-    let is_known = shown.is_some_and(|token| same_secret(token, &gate.token));
-    if is_known {
+    let holder = shown.and_then(|secret| gate.tokens.holder(secret));
+    let name = holder.as_ref().map(|holder| holder.name.clone());
+    if holder.is_some() {
         guest.authenticate();
     }
-    request.extensions_mut().insert(IsKnown(is_known));
-    next.run(request).await
+    request.extensions_mut().insert(Shown(holder));
+    let response = next.run(request).await;
+    gate.shared.requests.count(name, response.status().as_u16());
+    response
 }
 
 /// The token of a header. The name of the scheme may have any case, as RFC 9110 says.
@@ -88,20 +95,34 @@ fn bearer(value: &HeaderValue) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// Admits requests that show the token, up to the allowed rate.
+/// The right that a request needs.
+fn needed(method: &Method) -> Right {
+    match *method {
+        Method::GET | Method::HEAD => Right::Read,
+        _ => Right::Register,
+    }
+}
+
+/// Admits requests that show a token with the right that they need, up to the allowed rate.
 pub(super) async fn admit(
     State(gate): State<Arc<Gate>>,
     Extension(guest): Extension<Arc<Guest>>,
-    Extension(IsKnown(is_known)): Extension<IsKnown>,
+    Extension(Shown(holder)): Extension<Shown>,
     request: Request,
     next: Next,
 ) -> Response {
-    if !is_known {
-        let detail = "expected 'Authorization: Bearer' with the token of the coordinator";
+    let Some(holder) = holder else {
+        let detail = "expected 'Authorization: Bearer' with a token of the coordinator";
         guest.refuse(Reason::Credential, None, detail);
         let mut response = refuse(Problem::new(401, "unauthorized", detail));
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return response;
+    };
+    let right = needed(request.method());
+    if !holder.has(right) {
+        let detail = format!("the token '{}' lacks the right {}", holder.name, right.name());
+        guest.refuse(Reason::Right, None, &detail);
+        return refuse(Problem::new(403, "forbidden", detail));
     }
     if !gate.rate.take() {
         let detail = format!("expected at most {} requests a second", gate.rate.per_s);

@@ -4,7 +4,7 @@ use std::io;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use covey_door::Guest;
+use covey_door::{Guest, Reason};
 use covey_proto::{Decoder, FromAgent, Message, Opening, Refusal, ToAgent, encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -14,6 +14,7 @@ use super::joining::{Agents, tell};
 use super::push::write_rest;
 use super::relays;
 use super::route::Route;
+use crate::authority::Serial;
 use crate::connections::{Outbox, Stop, garbage, refuse};
 
 /// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
@@ -51,6 +52,7 @@ async fn serve(agents: &Agents, stream: TcpStream, guest: &Guest) -> io::Result<
         Some(Opening::Agent(_)) => Some(Refusal::Order),
         None => return Ok(()),
     };
+    let serial = shown.as_ref().and_then(Serial::of);
     drop(shown);
     let (Some(Opening::Agent(hello)), None) = (first, refusal) else {
         let refusal = refusal.unwrap_or(Refusal::Order);
@@ -75,6 +77,10 @@ async fn serve(agents: &Agents, stream: TcpStream, guest: &Guest) -> io::Result<
     let result = tokio::select! {
         result = read => result,
         result = write => result,
+        () = agents.admission.revoked(serial) => {
+            guest.refuse(Reason::Credential, port, "the certificate is revoked");
+            Ok(())
+        }
     };
     tell(agents, Command::Closed(session)).await?;
     result

@@ -1,11 +1,12 @@
 //! Measurements, in the text format of Prometheus.
 
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use covey_door::{Door, Reason};
 
-use crate::connections::write_doors;
+use crate::connections::{lock, write_doors};
 use crate::state::SessionId;
 use crate::state::Unused;
 use crate::state::{Counts, Population};
@@ -179,6 +180,26 @@ fn refused(door: &Door, reasons: &[Reason]) -> u64 {
     reasons.iter().map(|reason| door.refusals().count(*reason)).sum()
 }
 
+/// Requests, by the name of the token and by the class of the answer's status.
+#[derive(Default)]
+pub(super) struct Requests(Mutex<BTreeMap<(Option<Arc<str>>, u16), u64>>);
+
+impl Requests {
+    /// A request with the token of this name, or none that counts, was answered with a status.
+    pub fn count(&self, token: Option<Arc<str>>, status: u16) {
+        *lock(&self.0).entry((token, status / 100)).or_default() += 1;
+    }
+
+    fn write(&self, out: &mut String) {
+        let name = "covey_requests_total";
+        head(name, "Requests, by token and by the class of the answer.", "counter", out);
+        for ((token, class), count) in lock(&self.0).iter() {
+            let token = token.as_deref().unwrap_or_default();
+            let _ = writeln!(out, "{name}{{token=\"{token}\",status=\"{class}xx\"}} {count}");
+        }
+    }
+}
+
 /// What the decision thread has measured, as of its last decision.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Snapshot {
@@ -244,7 +265,12 @@ fn one(name: &str, help: &str, kind: &str, value: impl Display, out: &mut String
 }
 
 /// All of it as text.
-pub(super) fn text(now: &Snapshot, measured: &Measured, doors: &Doors) -> String {
+pub(super) fn text(
+    now: &Snapshot,
+    measured: &Measured,
+    doors: &Doors,
+    requests: &Requests,
+) -> String {
     let mut out = String::new();
     let counts = now.counts;
     let Population { coflows, stalled, idle, expired, unused, agents, announced } = now.population;
@@ -342,6 +368,7 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, doors: &Doors) -> String
         let _ = writeln!(out, "{name}{{why=\"{}\"}} {count}", why.name());
     }
     write_doors(&doors.all(), &mut out);
+    requests.write(&mut out);
     let (cpu_s, resident) = process();
     one("process_cpu_seconds_total", "CPU of the process.", "counter", cpu_s, &mut out);
     one("process_resident_memory_bytes", "Resident memory.", "gauge", resident, &mut out);

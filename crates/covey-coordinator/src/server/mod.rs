@@ -2,7 +2,6 @@
 
 mod admit;
 mod agents;
-mod authority;
 mod command;
 mod config;
 mod decide;
@@ -19,6 +18,5 @@ mod shared;
 mod trunk;
 mod write;
 
-pub use authority::Authority;
 pub use config::{ServeError, ServerConfig};
 pub use serving::Server;

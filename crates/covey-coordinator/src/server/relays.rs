@@ -5,7 +5,7 @@ use std::io;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
-use covey_door::Guest;
+use covey_door::{Guest, Reason};
 use covey_proto::{
     Decoder, FromAgent, FromRelay, RELAY_VERSION, Refusal, RelayHello, ToAgent, ToRelay, encode,
 };
@@ -17,7 +17,8 @@ use super::command::Command;
 use super::joining::{Agents, tell};
 use super::route::Route;
 use super::trunk::{RelayedAgent, Trunk};
-use crate::connections::{Outbox, Rest, garbage, refuse, speaks_for};
+use crate::authority::{Serial, speaks_for};
+use crate::connections::{Outbox, Rest, garbage, refuse};
 use crate::state::SessionId;
 
 /// The most sessions of a relay at a time.
@@ -91,6 +92,7 @@ pub(super) async fn serve(
     trunk.add(&ToRelay::Welcome { version: RELAY_VERSION, epoch, heartbeat_s });
     trunk.flush();
     tracing::info!(session, "a relay has joined");
+    let serial = shown.as_ref().and_then(Serial::of);
     let write = write_rest(rest, Some(trunk.clone()));
     let mut relay = Relay { agents, guest, trunk, shown, sessions: BTreeMap::new() };
     let read = async {
@@ -110,6 +112,10 @@ pub(super) async fn serve(
     let result = tokio::select! {
         result = read => result,
         result = write => result,
+        () = agents.admission.revoked(serial) => {
+            guest.refuse(Reason::Credential, None, "the certificate of the relay is revoked");
+            Ok(())
+        }
     };
     tracing::info!(session, agents = relay.sessions.len(), "a relay has left");
     for (_, left) in std::mem::take(&mut relay.sessions) {

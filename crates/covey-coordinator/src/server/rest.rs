@@ -337,7 +337,9 @@ async fn metrics(State(api): State<Arc<Api>>) -> impl IntoResponse {
         let measured = lock(&api.shared.measured);
         (measured.0.clone(), measured.1.clone())
     };
-    let text = metrics::text(&snapshot, &measured, &api.shared.doors);
+    let shared = &api.shared;
+    let mut text = metrics::text(&snapshot, &measured, &shared.doors, &shared.requests);
+    shared.tls.write_metrics(&mut text);
     ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
 }
 

@@ -10,21 +10,22 @@ use covey_door::Door;
 use covey_proto::CodecName;
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio_rustls::TlsAcceptor;
 
 use super::admit::{Bodies, Gate, Rate};
-use super::authority::Authority;
 use super::command::Command;
 use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
 use super::joining::Agents;
-use super::metrics::{Doors, Measured, Snapshot};
+use super::metrics::{Doors, Measured, Requests, Snapshot};
 use super::shared::{PAST, Shared};
 use super::{agents, push, rest, write};
-use crate::connections::{Admission, Http, PROBES, Stop, Tls, accept, bind};
+use crate::authority::{Authority, Listener, LiveTls};
+use crate::connections::{Admission, Http, PROBES, Stop, accept, bind};
 use crate::journal::Journal;
 use crate::record::Record;
+use crate::reload::{Reload, keep_reloading};
 use crate::state::{Config, CoordinatorState};
+use crate::tokens::{TokenFile, Tokens};
 
 /// A coordinator that listens.
 pub struct Server {
@@ -37,9 +38,7 @@ pub struct Server {
     commands: mpsc::Sender<Command>,
     shared: Arc<Shared>,
     config: ServerConfig,
-    token: Vec<u8>,
-    /// For clients, and for agents.
-    tls: (Tls, Tls),
+    tokens: Arc<Tokens>,
     epoch: u64,
 }
 
@@ -74,20 +73,16 @@ impl Server {
         };
         let fabric = Fabric::big_switch(config.ports, config.port_rate)?;
         let authority = Authority::of(&config.folder);
-        let has_tls = authority.credentials().has_certificates();
-        let tls = match has_tls {
-            true => (
-                Some(TlsAcceptor::from(authority.for_clients()?)),
-                Some(TlsAcceptor::from(authority.for_agents()?)),
-            ),
-            false => (None, None),
-        };
+        let tls = LiveTls::start(authority.credentials(), Listener::Coordinator)?;
         for address in [config.clients, config.agents].into_iter().chain(config.health) {
-            if !has_tls && !address.ip().is_loopback() {
+            if !tls.is_used() && !address.ip().is_loopback() {
                 return Err(ServeError::Public(address));
             }
         }
-        let token = authority.token()?;
+        if TokenFile::read(&config.folder)?.entries().is_empty() {
+            authority.token()?;
+        }
+        let tokens = Tokens::start(&config.folder)?;
         let (mut journal, found) = Journal::open(&config.folder)?;
         if found.torn > 0 {
             tracing::warn!(bytes = found.torn, "the journal's end was not whole and is put aside");
@@ -143,6 +138,8 @@ impl Server {
                 agents: Door::new("agents", config.agent_limits),
                 health: Door::new("health", PROBES),
             },
+            tls,
+            requests: Requests::default(),
             events,
             past: Mutex::default(),
             durable: AtomicBool::new(true),
@@ -187,8 +184,7 @@ impl Server {
             commands,
             shared,
             config,
-            token,
-            tls: (watch::channel(tls.0).1, watch::channel(tls.1).1),
+            tokens,
             epoch,
         })
     }
@@ -209,18 +205,24 @@ impl Server {
         Ok((self.clients.local_addr()?, self.agents.local_addr()?))
     }
 
-    /// Serves until `stop` resolves. Then takes no more changes, answers those that wait, and returns.
+    /// Serves until `stop` resolves. Then takes no more changes, answers those that wait, and returns. Reads
+    /// certificates and tokens again when they change, and when `reload` has a message.
     ///
     /// # Errors
     /// When it cannot go on, and has to be started again.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
+    pub async fn run(
+        self,
+        stop: impl Future<Output = ()>,
+        reload: mpsc::Receiver<()>,
+    ) -> Result<(), ServeError> {
         let (stopper, stop_all) = watch::channel(false);
         let stop_all = Stop(stop_all);
-        let (clients_tls, agents_tls) = self.tls;
-        let doors = &self.shared.doors;
+        let (doors, tls) = (&self.shared.doors, &self.shared.tls);
+        let parts: Vec<Arc<dyn Reload>> = vec![tls.clone(), self.tokens.clone()];
+        tokio::spawn(keep_reloading(parts, reload));
         let all = Arc::new(Agents {
             commands: self.commands.clone(),
-            admission: Admission { tls: agents_tls, token: self.token.clone() },
+            admission: Admission { tls: tls.for_agents(), tokens: self.tokens.clone() },
             next_session: AtomicU64::new(1),
             epoch: self.epoch,
             heartbeat_s: self.config.core.heartbeat_s,
@@ -234,14 +236,15 @@ impl Server {
             epoch: self.epoch,
         });
         let gate = Arc::new(Gate {
-            token: self.token,
+            tokens: self.tokens,
+            shared: self.shared.clone(),
             rate: Rate::new(self.config.max_requests_per_s),
             bodies: Bodies::new(self.config.body_patience),
         });
-        let http = Http { router: rest::router(&api, &gate), tls: clients_tls.clone() };
+        let http = Http { router: rest::router(&api, &gate), tls: tls.for_clients() };
         tokio::spawn(http.listen(self.clients, doors.clients.clone(), stop_all.clone()));
         if let Some(listener) = self.health {
-            let http = Http { router: rest::probes(&api, &gate), tls: clients_tls };
+            let http = Http { router: rest::probes(&api, &gate), tls: tls.for_clients() };
             tokio::spawn(http.listen(listener, doors.health.clone(), stop_all));
         }
         tokio::select! {

@@ -197,6 +197,7 @@ impl Fluid {
         tokio::spawn(async move {
             let ask_every = Duration::from_millis(5);
             let processors = Processors::None;
+            let coordinator = coordinator.into();
             let joining =
                 Joining { coordinator, port, token, tls: None, ask_every, processors, addresses };
             covey_agent::run(&joining, &mut enforcer).await

@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod certificates;
 mod clock;
 mod crashes;
 mod credentials;
@@ -14,4 +15,5 @@ mod harness;
 mod holders;
 mod relays;
 mod rest;
+mod tokens;
 mod unnamed;
