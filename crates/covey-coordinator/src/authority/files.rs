@@ -2,7 +2,7 @@
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
-use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt, fchown};
 use std::path::Path;
 
 use covey_api::CredentialError;
@@ -22,7 +22,7 @@ pub(super) fn read(path: &Path) -> Result<String, CredentialError> {
     fs::read_to_string(path).map_err(|source| io_error(path, source))
 }
 
-/// Writes a file that only its owner may read.
+/// Writes a file that only its owner may read: the owner of its folder, as far as root writes it for a service.
 pub(crate) fn write_secret(path: &Path, content: &[u8]) -> Result<(), CredentialError> {
     // A failure must not leave a part of the file under its name.
     let new = path.with_added_extension("new");
@@ -32,6 +32,12 @@ pub(crate) fn write_secret(path: &Path, content: &[u8]) -> Result<(), Credential
         }
         let mut options = OpenOptions::new();
         let mut file = options.write(true).create_new(true).mode(0o600).open(&new)?;
+        if rustix::process::geteuid().is_root()
+            && let Some(folder) = path.parent().filter(|folder| !folder.as_os_str().is_empty())
+        {
+            let owner = fs::metadata(folder)?;
+            fchown(&file, Some(owner.uid()), Some(owner.gid()))?;
+        }
         file.write_all(content)?;
         file.sync_data()?;
         fs::rename(&new, path)
