@@ -56,7 +56,7 @@ enum Command {
     Reproduce(Reproduce),
     Trace(Trace),
     Identify(Identify),
-    Serve(Serve),
+    Serve(Box<Serve>),
     Agent(Agent),
     Attach(Attach),
     Detach(Detach),

@@ -180,9 +180,12 @@ fn refused(door: &Door, reasons: &[Reason]) -> u64 {
     reasons.iter().map(|reason| door.refusals().count(*reason)).sum()
 }
 
-/// Requests, by the name of the token and by the class of the answer's status.
+/// The name of a token, if one was shown that counts, and the class of an answer's status.
+type Answered = (Option<Arc<str>>, u16);
+
+/// Requests, by token and answer.
 #[derive(Default)]
-pub(super) struct Requests(Mutex<BTreeMap<(Option<Arc<str>>, u16), u64>>);
+pub(super) struct Requests(Mutex<BTreeMap<Answered, u64>>);
 
 impl Requests {
     /// A request with the token of this name, or none that counts, was answered with a status.

@@ -59,7 +59,7 @@ async fn crowd(k: u64, target: SocketAddr, connected: Arc<AtomicU64>) {
 
 async fn linger(k: u64, stream: &mut TcpStream) -> std::io::Result<()> {
     stream.write_all(first_words(k)).await?;
-    if k % 3 == 0 {
+    if k.is_multiple_of(3) {
         // Half-closed: the other side reads an end, and may write.
         stream.shutdown().await?;
     }
