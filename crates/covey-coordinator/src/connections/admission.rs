@@ -38,8 +38,8 @@ impl Admission {
         stream.set_nodelay(true)?;
         let tls = self.tls.borrow().clone();
         let Some(tls) = tls else { return Ok((Box::new(stream), None)) };
-        let refuse = |error: &io::Error| guest.refuse(Reason::Handshake, None, error);
-        let stream = tls.acceptor.accept(stream).await.inspect_err(refuse)?;
+        let failed = |error: &io::Error| handshake_failed(guest, error);
+        let stream = tls.acceptor.accept(stream).await.inspect_err(failed)?;
         let shown = stream.get_ref().1.peer_certificates().and_then(|all| all.first());
         let shown = shown.map(|certificate| certificate.clone().into_owned());
         Ok((Box::new(stream), shown))
@@ -71,6 +71,14 @@ impl Admission {
             }
         }
         std::future::pending().await
+    }
+}
+
+/// Counts and logs a handshake that failed, unless the other side has merely left: many probes only connect.
+pub(super) fn handshake_failed(guest: &Guest, error: &io::Error) {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    if !matches!(error.kind(), UnexpectedEof | ConnectionReset | BrokenPipe) {
+        guest.refuse(Reason::Handshake, None, error);
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use covey_door::{Door, Guest, Limits, Reason};
+use covey_door::{Door, Guest, Limits};
 use hyper::body::Incoming;
 use hyper::server::conn::http1;
 use hyper::service::{Service, service_fn};
@@ -12,6 +12,7 @@ use hyper_util::service::TowerToHyperService;
 use tokio::net::{TcpListener, TcpStream};
 
 use super::accept::{Stop, accept};
+use super::admission::handshake_failed;
 use crate::authority::Tls;
 
 /// Connections that speak HTTP. Each request has its [`Guest`] as an extension.
@@ -44,8 +45,8 @@ impl Http {
             None => self.talk(TokioIo::new(stream), guest, stop).await,
             Some(tls) => {
                 let accepted = tls.acceptor.accept(stream).await;
-                let refuse = |error: &_| guest.refuse(Reason::Handshake, None, error);
-                let stream = accepted.inspect_err(refuse).map_err(|error| error.to_string())?;
+                let failed = |error: &_| handshake_failed(&guest, error);
+                let stream = accepted.inspect_err(failed).map_err(|error| error.to_string())?;
                 self.talk(TokioIo::new(stream), guest, stop).await
             }
         }
