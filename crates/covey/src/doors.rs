@@ -36,7 +36,7 @@ pub struct AgentDoor {
     /// [default: half of the maximum of connections of this kind]
     #[arg(long, value_name = "N")]
     max_unauthenticated: Option<usize>,
-    /// Time in which a connection has to show a credential, from its first byte on
+    /// Time in which a connection has to show a credential, from its beginning on
     #[arg(long, value_name = "TIME", default_value = "10s")]
     auth_timeout: String,
 }

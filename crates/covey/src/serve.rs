@@ -41,7 +41,7 @@ pub struct Serve {
     /// With --init: days for which the certificates are valid, at most until the CA expires
     #[arg(long, value_name = "N", default_value_t = certs::DAYS, requires = "init")]
     days: u32,
-    /// With --init: file with the key of the CA, to keep it off this machine's folder [default: ca.key in the folder]
+    /// With --init: file with the key of the CA, best on a medium of its own [default: ca.key in the folder]
     #[arg(long, value_name = "FILE", requires = "init")]
     ca_key: Option<PathBuf>,
     /// With --init: a name or address of a relay, which gets credentials of its own, in a folder relays/NAME

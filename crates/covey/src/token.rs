@@ -1,6 +1,9 @@
 //! `covey token`: the tokens of a coordinator.
 
-use std::path::PathBuf;
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
 use clap::{Args, Subcommand};
@@ -15,7 +18,7 @@ use crate::output;
 #[command(after_help = "\
 Examples:
   covey token new dashboard --rights read
-  covey token new spark --rights read,register --expires 30d --data covey-data > spark/token
+  covey token new spark --rights read,register --expires 30d --output spark/token
   covey token list
   covey token revoke spark
 Rights: read (ask for coflows, schedules, agents, events, metrics), register (register, change, keep and
@@ -39,6 +42,9 @@ enum Action {
         /// Time after which it counts no more [default: it does not expire]
         #[arg(long, value_name = "TIME")]
         expires: Option<String>,
+        /// Write the secret to a new file, mode 0600, instead of printing it
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
         /// Folder of the coordinator
         #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
         data: PathBuf,
@@ -63,7 +69,7 @@ impl Token {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         match self.action {
-            Action::New { name, rights, expires, data } => {
+            Action::New { name, rights, expires, output, data } => {
                 let mut file = TokenFile::read(&data)?;
                 if !is_token_name(&name) || file.entries().contains_key(&name) {
                     let expected = "a new name of letters, digits and -_. only";
@@ -72,8 +78,14 @@ impl Token {
                 let rights =
                     rights.parse().map_err(|error| Failure::Input(format!("--rights: {error}")))?;
                 let valid = expires.map(|text| live::duration("--expires", &text)).transpose()?;
+                // Before the token is made: a secret that cannot be written would be lost.
+                let written = output.map(|path| new_file(&path)).transpose()?;
                 let secret = file.add(&name, rights, valid)?;
-                output::print(|out| writeln!(out, "{secret}"))
+                match written {
+                    None => output::print(|out| writeln!(out, "{secret}")),
+                    Some(mut out) => writeln!(out, "{secret}")
+                        .map_err(|error| Failure::Other(format!("--output: {error}"))),
+                }
             }
             Action::List { data } => list(&TokenFile::read(&data)?, data.join("token").exists()),
             Action::Revoke { name, data } => {
@@ -90,6 +102,13 @@ impl Token {
             }
         }
     }
+}
+
+/// Makes a file that only its owner may read.
+fn new_file(path: &Path) -> Result<File, Failure> {
+    let mut options = OpenOptions::new();
+    let made = options.write(true).create_new(true).mode(0o600).open(path);
+    made.map_err(|error| Failure::Input(format!("--output: {}: {error}", path.display())))
 }
 
 fn list(file: &TokenFile, has_single: bool) -> Result<(), Failure> {

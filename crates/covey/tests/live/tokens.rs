@@ -89,6 +89,8 @@ fn the_folder_and_its_files_are_for_their_owner() {
         let found = std::fs::metadata(folder.path(name)).expect(name);
         found.permissions().mode() & 0o777
     };
+    new(&folder, "file", &["--output", "secret"]);
+    assert_eq!((mode("secret"), folder.read("secret").len()), (0o600, 6 + 64 + 1));
     assert_eq!(mode("data"), 0o700);
     for name in ["data/journal", "data/ids", "data/token", "data/tokens"] {
         assert_eq!(mode(name), 0o600, "{name}");
@@ -105,7 +107,8 @@ fn the_folder_and_its_files_are_for_their_owner() {
             "--rights: expected one or more of read, register, operate, found 'write'",
         ),
         (&["new", "x", "--expires", "soon"], "--expires: "),
-        (&["revoke", "cj"], "NAME: expected one of ci, found 'cj'"),
+        (&["new", "x", "--output", "secret"], "--output: secret: File exists"),
+        (&["revoke", "cj"], "NAME: expected one of ci, file, found 'cj'"),
     ] {
         let refusal = folder.refusal(&[&["token"], arguments, &["--data", "data"]].concat());
         assert!(refusal.starts_with(expected), "{refusal}");
