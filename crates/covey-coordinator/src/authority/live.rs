@@ -101,7 +101,7 @@ impl Reload for LiveTls {
     }
 
     fn files(&self) -> Vec<PathBuf> {
-        self.listener.files().map(|name| self.credentials.path(&name)).into()
+        self.listener.files().iter().map(|name| self.credentials.path(name)).collect()
     }
 
     fn reload(&self) -> Result<(), CredentialError> {

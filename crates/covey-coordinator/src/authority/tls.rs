@@ -72,24 +72,32 @@ impl Listener {
         CredentialError::Use(format!("{stem}.pem with {stem}.key: {error}"))
     }
 
-    /// What the certificates of this listener and of the CA say, by the names of their files.
+    /// The names of the files with certificates that the process shows or trusts. A relay shows an agent's, too.
+    fn stems(self) -> &'static [&'static str] {
+        match self {
+            Listener::Coordinator => &["coordinator", "ca"],
+            Listener::Relay => &["relay", "agent", "ca"],
+        }
+    }
+
+    /// What these certificates say.
     pub fn certificates(
         self,
         credentials: &Credentials,
     ) -> Result<Vec<(&'static str, Certificate)>, CredentialError> {
         let mut found = Vec::new();
-        for stem in [self.stem(), "ca"] {
+        for stem in self.stems() {
             for der in credentials.certificates(stem)? {
-                found.push((stem, Certificate::read(&der)?));
+                found.push((*stem, Certificate::read(&der)?));
             }
         }
         Ok(found)
     }
 
-    /// The files that [`Listener::for_agents`] and [`Listener::for_clients`] read.
-    pub fn files(self) -> [String; 4] {
-        let stem = self.stem();
-        ["ca.pem".to_owned(), "crl.pem".to_owned(), format!("{stem}.pem"), format!("{stem}.key")]
+    /// The names of the files that are read.
+    pub fn files(self) -> Vec<String> {
+        let certificates = self.stems().iter().map(|stem| format!("{stem}.pem"));
+        certificates.chain([format!("{}.key", self.stem()), "crl.pem".to_owned()]).collect()
     }
 }
 

@@ -195,6 +195,26 @@ fn thousands_of_silent_connections_shut_nobody_out() {
 }
 
 #[test]
+fn a_relay_answers_probes_and_counts_its_refusals() {
+    let folder = TestFolder::new();
+    let mut coordinator = Coordinator::new(&folder, &[]);
+    let mut relay = Relay::command(&folder, coordinator.agents, "127.0.0.1:0", "data");
+    let relay = Relay::spawn(relay.args(["--health", "127.0.0.1:0", "--auth-timeout", "300ms"]));
+    let health = relay.health.expect("an address");
+    block_on(async {
+        until(10, "it joins", async || probe(health, "/readyz").await.1).await;
+        let mut silent = TcpStream::connect(relay.agents).await.expect("a connection");
+        assert_eq!(silent.read(&mut [0; 1]).await.expect("an end"), 0);
+        let mut client = connect(health, b"").await.expect("a connection");
+        assert_eq!(refusals(&mut client, "door=\"agents\",reason=\"late\"").await, 1.0);
+        assert_eq!(metric(&mut client, "covey_relay_joined").await, 1.0);
+        coordinator.process.kill().expect("it runs");
+        until(10, "it has left", async || !probe(health, "/readyz").await.1).await;
+        assert!(probe(health, "/livez").await.1);
+    });
+}
+
+#[test]
 fn silent_applications_leave_room_at_the_agents_socket() {
     let folder = TestFolder::new();
     let coordinator = Coordinator::new(&folder, &[]);

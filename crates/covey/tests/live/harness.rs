@@ -87,6 +87,8 @@ impl Drop for Coordinator {
 pub struct Relay {
     _process: Killed,
     pub agents: SocketAddr,
+    /// For probes, where `--health` asks for it.
+    pub health: Option<SocketAddr>,
 }
 
 impl Relay {
@@ -104,11 +106,16 @@ impl Relay {
 
     /// Starts a relay, and waits until it listens.
     pub fn spawn(command: &mut Command) -> Relay {
+        let has_health = command.get_args().any(|argument| argument == "--health");
         let mut process = command.stdout(Stdio::piped()).spawn().expect("covey relay");
-        let out = BufReader::new(process.stdout.take().expect("its output"));
-        let line = out.lines().next().expect("an address").expect("text");
-        let agents = line.strip_prefix("agents ").and_then(|text| text.parse().ok());
-        Relay { _process: Killed(process), agents: agents.expect("an address") }
+        let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+        let mut address = |name: &str| -> SocketAddr {
+            let line = lines.next().expect("an address").expect("text");
+            line.strip_prefix(name).expect(name).trim().parse().expect("an address")
+        };
+        let agents = address("agents");
+        let health = has_health.then(|| address("health"));
+        Relay { _process: Killed(process), agents, health }
     }
 
     pub fn new(folder: &TestFolder, coordinator: SocketAddr) -> Relay {
