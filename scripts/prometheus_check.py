@@ -18,6 +18,7 @@ import contextlib
 import json
 import re
 import socket
+import ssl
 import subprocess
 import sys
 import tempfile
@@ -58,11 +59,14 @@ class Processes(contextlib.ExitStack):
         return process, [line.split()[1] for line in lines]
 
 
-def ask(url: str, token: str | None = None, body: Any = None) -> bytes:
+def ask(
+    url: str, token: str | None = None, body: Any = None, tls: ssl.SSLContext | None = None
+) -> bytes:
     """Asks, and returns the body of the answer."""
     headers = {"Authorization": f"Bearer {token}"} if token else {}
     data = json.dumps(body).encode() if body is not None else None
-    with urllib.request.urlopen(urllib.request.Request(url, data, headers), timeout=10) as answer:
+    request = urllib.request.Request(url, data, headers)
+    with urllib.request.urlopen(request, timeout=10, context=tls) as answer:
         return answer.read()
 
 
@@ -116,6 +120,9 @@ def check(covey: Path, folder: Path, processes: Processes) -> None:
     """The checks that need a coordinator."""
     data = folder / "data"
     local = "127.0.0.1:0"
+    # With certificates, which have a metric of their own.
+    init = [covey, "serve", "--init", "--data", data, "--relay", "127.0.0.1"]
+    subprocess.run(init, check=True, stdout=subprocess.DEVNULL)
     times = ("--heartbeat", "200ms", "--lost-after", "1s")
     _, (clients, agents) = processes.start(
         covey, "serve", "--data", data, "--ports", "8", "--clients", local, "--agents", local,
@@ -129,7 +136,7 @@ def check(covey: Path, folder: Path, processes: Processes) -> None:
         "--listen",
         local,
         "--credentials",
-        data,
+        data / "relays" / "127.0.0.1",
         addresses=1,
     )
     hosts = []
@@ -140,17 +147,18 @@ def check(covey: Path, folder: Path, processes: Processes) -> None:
             "--socket", folder / f"{port}.sock",
         )[:1]  # fmt: skip
     token = (data / "token").read_text().strip()
+    tls = ssl.create_default_context(cafile=data / "ca.pem")
     for port in range(3):
         flows = [
             {"src": port, "dst": port + 1, "bytes": 1e9},
             {"src": 3, "dst": port, "bytes": 1e9},
         ]
-        ask(f"http://{clients}/v1/coflows", token, {"flows": flows})
+        ask(f"https://{clients}/v1/coflows", token, {"flows": flows}, tls=tls)
     with contextlib.suppress(urllib.error.HTTPError):
-        ask(f"http://{clients}/v1/coflows/99", token)
+        ask(f"https://{clients}/v1/coflows/99", token, tls=tls)
 
     def metrics() -> str:
-        return ask(f"http://{clients}/metrics", token).decode()
+        return ask(f"https://{clients}/metrics", token, tls=tls).decode()
 
     until("agents join", 20, lambda: f"\ncovey_agents {DIRECT + RELAYED}\n" in metrics())
     promtool("check", "metrics", stdin=metrics().encode())
@@ -162,6 +170,8 @@ def check(covey: Path, folder: Path, processes: Processes) -> None:
     config = (SCRIPTS / "prometheus" / "prometheus.yml").read_text()
     config = config.replace("127.0.0.1:7420", clients).replace("_interval: 5s", "_interval: 1s")
     config = config.replace("global:", "global:\n  evaluation_interval: 1s")
+    encrypted = f"scheme: https\n    tls_config:\n      ca_file: {data}/ca.pem\n    authorization:"
+    config = config.replace("authorization:", encrypted)
     (folder / "prometheus.yml").write_text(config)
     promtool("check", "config", folder / "prometheus.yml")
     # A port that is free now.

@@ -5,9 +5,13 @@
 //! `Credentials` that it shows, which a feature adds.
 
 #[cfg(feature = "client")]
+mod acl;
+#[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "client")]
 mod credentials;
+#[cfg(feature = "client")]
+mod endpoint;
 mod overview;
 mod problem;
 mod serde_integers;
@@ -25,3 +29,5 @@ pub use status::{
 pub use client::{Client, ClientError, Response};
 #[cfg(feature = "client")]
 pub use credentials::{CredentialError, Credentials, check_mode, read_token};
+#[cfg(feature = "client")]
+pub use endpoint::{Endpoint, EndpointError};

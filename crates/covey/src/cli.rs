@@ -6,6 +6,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 use crate::agent::Agent;
 use crate::attach::{Attach, Detach};
 use crate::bound::Bound;
+use crate::certs::Certs;
 use crate::compare::Compare;
 use crate::config::Config;
 use crate::failure::Failure;
@@ -20,6 +21,7 @@ use crate::settings;
 use crate::simulate::Simulate;
 use crate::status::Status;
 use crate::testbed::{Process, Testbed};
+use crate::token::Token;
 use crate::top::Top;
 use crate::trace::Trace;
 use crate::usage;
@@ -57,7 +59,7 @@ enum Command {
     Reproduce(Reproduce),
     Trace(Trace),
     Identify(Identify),
-    Serve(Serve),
+    Serve(Box<Serve>),
     Agent(Agent),
     Attach(Attach),
     Detach(Detach),
@@ -65,6 +67,8 @@ enum Command {
     Status(Status),
     Top(Top),
     Config(Config),
+    Certs(Certs),
+    Token(Token),
     #[command(subcommand)]
     Journal(Journal),
     Testbed(Testbed),
@@ -112,6 +116,8 @@ impl Command {
             Command::Status(status) => status.run(),
             Command::Top(top) => top.run(),
             Command::Config(config) => config.run(program),
+            Command::Certs(certs) => certs.run(),
+            Command::Token(token) => token.run(),
             Command::Journal(journal) => journal.run(),
             Command::Testbed(testbed) => testbed.run(),
             Command::TestbedPart(process) => process.run(),

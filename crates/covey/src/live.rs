@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use covey_api::{CredentialError, Credentials, read_token};
+use covey_api::{CredentialError, Credentials, Endpoint, read_token};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 
@@ -120,18 +122,68 @@ pub async fn asked_to_end() {
     }
 }
 
-/// Reads the address of a process to connect to from an argument.
-pub fn destination(argument: &str, text: &str) -> Result<SocketAddr, Failure> {
-    let address = address(argument, text)?;
-    if address.port() == 0 {
-        return Err(Failure::argument(argument, "a port above 0", address));
-    }
-    Ok(address)
-}
-
 /// Reads an address from an argument. With port 0 the system chooses a port to listen at.
 pub fn address(argument: &str, text: &str) -> Result<SocketAddr, Failure> {
     text.parse().map_err(|_| {
         Failure::argument(argument, "an address like 127.0.0.1:7420", format!("'{text}'"))
     })
+}
+
+/// Refuses an address for probes that is one of the others, which have these names.
+pub fn check_apart(
+    others: &[(&str, SocketAddr)],
+    health: Option<SocketAddr>,
+) -> Result<(), Failure> {
+    // With port 0 the system chooses a port of its own.
+    let Some(health) = health.filter(|address| address.port() != 0) else { return Ok(()) };
+    match others.iter().find(|(_, other)| *other == health) {
+        None => Ok(()),
+        Some((name, _)) => {
+            Err(Failure::argument("--health", format!("another address than {name}"), health))
+        }
+    }
+}
+
+/// Reads the host and the port of a process to connect to from an argument.
+pub fn endpoint(argument: &str, text: &str) -> Result<Endpoint, Failure> {
+    let endpoint: Endpoint = text
+        .parse()
+        .map_err(|error| Failure::Input(format!("{argument}: {error}, found '{text}'")))?;
+    if endpoint.port() == 0 {
+        return Err(Failure::argument(argument, "a port above 0", endpoint));
+    }
+    Ok(endpoint)
+}
+
+/// Messages when the process receives SIGHUP, which asks it to read its credentials again. Must be called in a runtime.
+pub fn asked_to_reload() -> mpsc::Receiver<()> {
+    let (sender, receiver) = mpsc::channel(1);
+    // Without a handler the signal ends the process.
+    if let Ok(mut hangup) = signal(SignalKind::hangup()) {
+        tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                // Several signals at once are one.
+                let _ = sender.try_send(());
+            }
+        });
+    }
+    receiver
+}
+
+/// Files that a process needs beside its connections.
+const OTHER_FILES: usize = 64;
+
+/// Raises the limit of open files as far as the system allows, and warns if it is too low for so many connections.
+pub fn check_files(connections: usize) {
+    let limit = getrlimit(Resource::Nofile);
+    // It may stay as it is: then the warning says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let needed = (connections + OTHER_FILES) as u64;
+    if let Some(files) = getrlimit(Resource::Nofile).current.filter(|files| *files < needed) {
+        tracing::warn!(
+            files,
+            needed,
+            "fewer files may be open (ulimit -n) than the limits of connections need"
+        );
+    }
 }

@@ -5,6 +5,7 @@ use std::path::PathBuf;
 use clap::Args;
 use covey_coordinator::{RelayConfig, RelayError};
 
+use crate::doors::AgentDoor;
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, Logs, RELAYED};
 use crate::output;
@@ -32,9 +33,11 @@ pub struct Relay {
     /// Folder with the relay's credentials
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
     credentials: PathBuf,
-    /// Maximum number of connections of agents
-    #[arg(long, value_name = "N", default_value_t = 16_384)]
-    max_agents: usize,
+    /// Address for probes (/livez, /readyz, /metrics) [default: none]
+    #[arg(long, value_name = "ADDRESS")]
+    health: Option<String>,
+    #[command(flatten)]
+    door: AgentDoor,
     /// Threads for connections
     #[arg(long, value_name = "N", default_value_t = 1)]
     threads: usize,
@@ -49,31 +52,33 @@ impl Relay {
     /// Relays until the process is asked to end.
     pub fn run(self) -> Result<(), Failure> {
         self.logs.start();
-        let coordinator = live::destination("--coordinator", &self.coordinator)?;
+        let coordinator = live::endpoint("--coordinator", &self.coordinator)?;
         let listen = live::address("--listen", &self.listen)?;
-        if listen == coordinator {
+        if coordinator == listen.into() {
             return Err(Failure::argument(
                 "--listen",
                 "another address than --coordinator",
                 listen,
             ));
         }
+        let health = self.health.map(|text| live::address("--health", &text)).transpose()?;
+        live::check_apart(&[("--listen", listen)], health)?;
         let threads = quantity::within("--threads", self.threads, 1..=live::MAX_THREADS)?;
-        let config = RelayConfig {
-            coordinator,
-            listen,
-            folder: self.credentials,
-            max_agents: quantity::within("--max-agents", self.max_agents, 1..=MAX_AGENTS)?,
-        };
+        let limits = self.door.limits(MAX_AGENTS)?;
+        live::check_files(limits.max);
+        let config = RelayConfig { coordinator, listen, folder: self.credentials, limits, health };
         live::runtime(threads)?.block_on(async {
             let relay = covey_coordinator::Relay::start(config).await?;
-            let agents = relay.address().map_err(|error| Failure::Other(error.to_string()))?;
+            let other = |error: std::io::Error| Failure::Other(error.to_string());
+            let agents = relay.address().map_err(other)?;
+            let health = relay.health_address().map_err(other)?;
             // Printed for a caller that used port 0 or that waits for the relay.
             output::print(|out| {
                 writeln!(out, "agents {agents}")?;
+                health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(relay.run(live::asked_to_end()).await?)
+            Ok(relay.run(live::asked_to_end(), live::asked_to_reload()).await?)
         })
     }
 }

@@ -2,10 +2,13 @@
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use covey_coordinator::{Authority, Config, ServeError, Server, ServerConfig};
+use covey_coordinator::{Config, Owner, ServeError, Server, ServerConfig};
 
+use crate::certs;
+use crate::doors::Doors;
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, CLIENTS, Logs};
 use crate::output;
@@ -37,6 +40,12 @@ pub struct Serve {
     /// folders agents/PORT
     #[arg(long, value_name = "PORTS", requires = "init", help_heading = ONCE)]
     agent: Vec<String>,
+    /// With --init: days for which the certificates are valid, at most until the CA expires
+    #[arg(long, value_name = "N", default_value_t = certs::DAYS, requires = "init", help_heading = ONCE)]
+    days: u32,
+    /// With --init: file with the key of the CA, best on a medium of its own [default: ca.key in the folder]
+    #[arg(long, value_name = "FILE", requires = "init", help_heading = ONCE)]
+    ca_key: Option<PathBuf>,
     /// With --init: a name or address of a relay, which gets credentials of its own, in a folder relays/NAME
     #[arg(long, value_name = "NAME", requires = "init", help_heading = ONCE)]
     relay: Vec<String>,
@@ -93,12 +102,14 @@ pub struct Serve {
     /// Maximum number of flows of a coflow; each takes about 130 bytes of memory
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_flows: usize,
-    /// Maximum number of connections of clients
-    #[arg(long, value_name = "N", default_value_t = 1024)]
-    max_clients: usize,
-    /// Maximum number of connections of agents
-    #[arg(long, value_name = "N", default_value_t = 16_384)]
-    max_agents: usize,
+    /// Address for probes alone (/livez, /readyz, /metrics) [default: none; clients' address answers them, too]
+    #[arg(long, value_name = "ADDRESS")]
+    health: Option<String>,
+    #[command(flatten)]
+    doors: Doors,
+    /// Time that the body of a request may take
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    body_timeout: String,
     /// Maximum number of requests a second
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     max_requests: u32,
@@ -131,31 +142,67 @@ impl Serve {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         if self.init {
-            let ports = self.agent.iter().map(|text| ports(text)).collect::<Result<Vec<_>, _>>()?;
-            let relays =
-                self.relay.iter().map(|name| relay(name)).collect::<Result<Vec<_>, _>>()?;
-            let authority = Authority::of(&self.data);
-            authority.init(&self.name)?;
-            ports.into_iter().flatten().try_for_each(|port| authority.admit(port))?;
-            relays.into_iter().try_for_each(|name| authority.admit_relay(name))?;
-            let folder = self.data.display().to_string();
-            return output::print(|out| writeln!(out, "made credentials in {folder}"));
+            return self.init();
         }
         let threads = quantity::within("--threads", self.threads, 1..=live::MAX_THREADS)?;
         self.logs.start();
         let config = self.config()?;
+        live::check_files(config.client_limits.max + config.agent_limits.max);
         live::runtime(threads)?.block_on(async {
             let server = Server::start(config).await?;
-            let (clients, agents) =
-                server.addresses().map_err(|error| Failure::Other(error.to_string()))?;
+            let other = |error: std::io::Error| Failure::Other(error.to_string());
+            let (clients, agents) = server.addresses().map_err(other)?;
+            let health = server.health_address().map_err(other)?;
             // Printed for a caller that used port 0 or that waits for the coordinator.
             output::print(|out| {
                 writeln!(out, "clients {clients}")?;
                 writeln!(out, "agents {agents}")?;
+                health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(server.run(live::asked_to_end()).await?)
+            Ok(server.run(live::asked_to_end(), live::asked_to_reload()).await?)
         })
+    }
+
+    /// Makes what is missing, and says what it has left as it was.
+    fn init(self) -> Result<(), Failure> {
+        let ports = self.agent.iter().map(|text| ports(text)).collect::<Result<Vec<_>, _>>()?;
+        certs::names("--name", &self.name)?;
+        certs::names("--relay", &self.relay)?;
+        let agents = ports.into_iter().flatten().map(Owner::Agent);
+        let owners: Vec<Owner> = agents.chain(self.relay.into_iter().map(Owner::Relay)).collect();
+        let valid = certs::validity(self.days)?;
+        let authority = certs::authority(self.data, self.ca_key).valid_for(valid);
+        let folder = authority.credentials().folder().display().to_string();
+        let mut said = Vec::new();
+        if authority.init(&self.name)? {
+            said.push(format!("made credentials in {folder}"));
+        } else {
+            said.push(format!(
+                "{folder} has a CA: it and the coordinator's certificate stay (covey certs renew)"
+            ));
+            if !self.name.is_empty() {
+                let names = self.name.join(" ");
+                said.push(format!("not added: {names} (covey certs add-name {names})"));
+            }
+        }
+        let (mut made, mut kept) = (0, Vec::new());
+        for owner in owners {
+            match authority.admit(&owner)? {
+                true => made += 1,
+                false => kept.push(owner.to_string()),
+            }
+        }
+        if made > 0 {
+            said.push(format!("made {made} folders of agents and relays"));
+        }
+        if let [first, ..] = &kept[..] {
+            let count = kept.len();
+            said.push(format!(
+                "{count} have certificates, which stay, as {first} (covey certs renew {first})"
+            ));
+        }
+        output::print(|out| said.iter().try_for_each(|line| writeln!(out, "{line}")))
     }
 
     fn config(self) -> Result<ServerConfig, Failure> {
@@ -173,9 +220,9 @@ impl Serve {
         if clients == agents && clients.port() != 0 {
             return Err(Failure::argument("--agents", "another address than --clients", agents));
         }
+        let health = self.health.map(|text| live::address("--health", &text)).transpose()?;
+        live::check_apart(&[("--clients", clients), ("--agents", agents)], health)?;
         let most = |argument, found, min| quantity::within(argument, found, min..=MAX_COUNT);
-        let connections =
-            |argument, found| quantity::within(argument, found, 1..=live::MAX_CONNECTIONS);
         Ok(ServerConfig {
             folder: self.data,
             policy: self.policy,
@@ -198,8 +245,14 @@ impl Serve {
                 max_gone: most("--max-gone", self.max_gone, 0)?,
                 ..Config::default()
             },
-            max_clients: connections("--max-clients", self.max_clients)?,
-            max_agents: connections("--max-agents", self.max_agents)?,
+            health,
+            client_limits: self.doors.clients()?,
+            agent_limits: self.doors.agents()?,
+            body_patience: Duration::from_secs_f64(quantity::time_within(
+                "--body-timeout",
+                &self.body_timeout,
+                PERIODS,
+            )?),
             max_requests_per_s: quantity::within(
                 "--max-requests",
                 self.max_requests,
@@ -253,14 +306,6 @@ fn ports(text: &str) -> Result<RangeInclusive<u32>, Failure> {
         .ok_or_else(|| {
             Failure::argument("--agent", "a port, or ports like 0-15", format!("'{text}'"))
         })
-}
-
-/// Reads the name of a relay from an argument. It is the name of a folder, too.
-fn relay(text: &str) -> Result<&str, Failure> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || ".-_:".contains(c);
-    let is_fit = text.chars().all(is_name) && text.chars().any(|c| c.is_ascii_alphanumeric());
-    let fit = is_fit.then_some(text);
-    fit.ok_or_else(|| Failure::argument("--relay", "a name or an address", format!("'{text}'")))
 }
 
 impl From<ServeError> for Failure {

@@ -405,6 +405,16 @@ fn nonsense_for_the_live_system() {
         ("serve", "--compact-above", "0", ["4096", "1125899906842624"]),
         ("serve", "--threads", "0", ["1", "1024"]),
         ("serve", "--threads", "1000000", ["1", "1024"]),
+        ("serve", "--max-clients-per-peer", "0", counts),
+        ("serve", "--max-agents-per-peer", "1000001", counts),
+        ("serve", "--max-unauthenticated", "0", counts),
+        ("serve", "--auth-timeout", "0", times),
+        ("serve", "--auth-timeout", "1e9s", times),
+        ("serve", "--body-timeout", "0", times),
+        ("serve", "--body-timeout", "100min", times),
+        ("relay", "--auth-timeout", "1ns", times),
+        ("relay", "--max-agents-per-peer", "0", counts),
+        ("relay", "--max-unauthenticated", "0", counts),
         ("relay", "--max-agents", "0", ["1", "65536"]),
         ("relay", "--max-agents", "65537", ["1", "65536"]),
         ("relay", "--threads", "0", ["1", "1024"]),
@@ -433,6 +443,26 @@ fn nonsense_for_the_live_system() {
         (
             &["relay", "--listen", "127.0.0.1:7421"],
             "--listen: expected another address than --coordinator, found 127.0.0.1:7421",
+        ),
+        (
+            &["serve", "--health", "127.0.0.1:7420"],
+            "--health: expected another address than --clients, found 127.0.0.1:7420",
+        ),
+        (
+            &["relay", "--health", "127.0.0.1:7422"],
+            "--health: expected another address than --listen, found 127.0.0.1:7422",
+        ),
+        (
+            &["status", "--coordinator", "coordinator.example"],
+            "--coordinator: expected a host and a port, like 10.0.0.1:7420, [::1]:7420 or coordinator.example:7420, found 'coordinator.example'",
+        ),
+        (
+            &["agent", "--port", "0", "--max-apps", "0"],
+            "--max-apps: expected from 1 to 1000000, found 0",
+        ),
+        (
+            &["agent", "--port", "0", "--socket-mode", "999"],
+            "--socket-mode: expected a mode in octal, like 0660, found '999'",
         ),
         (
             &["relay", "--coordinator", "127.0.0.1:0"],

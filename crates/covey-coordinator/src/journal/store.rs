@@ -2,7 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
@@ -50,7 +50,7 @@ impl Journal {
     pub fn open(folder: &Path) -> Result<(Journal, Found), JournalError> {
         let path = folder.join(NAME);
         let io = |source| JournalError::Io { path: path.clone(), source };
-        fs::create_dir_all(folder).map_err(io)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io)?;
         let lock = lock(folder)?;
         let known = Marks::read(folder)?;
         let (mut file, version) = open_or_begin(folder, known.unwrap_or_default().bytes)?;
@@ -255,7 +255,7 @@ fn open_or_begin(folder: &Path, expected: u64) -> Result<(File, Version), Journa
     let path = folder.join(NAME);
     let io = |source| JournalError::Io { path: path.clone(), source };
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(expected == 0).truncate(false);
+    options.read(true).write(true).create(expected == 0).truncate(false).mode(0o600);
     let mut file = match options.open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(JournalError::Cut { folder: folder.to_owned(), expected, found: 0 });

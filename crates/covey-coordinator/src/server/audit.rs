@@ -136,8 +136,8 @@ pub(super) async fn record(
         entry: Entry {
             action,
             coflow: id,
-            peer: caller.as_ref().map(|caller| caller.peer.to_string()),
-            token: caller.and_then(|caller| caller.token.map(|name| name.to_string())),
+            peer: caller.as_ref().map(|caller| caller.guest.shown().to_owned()),
+            token: caller.and_then(|caller| caller.token()).map(|name| name.to_string()),
             problem: Some(LEFT.to_owned()),
             ..Entry::default()
         },

@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use covey_api::CredentialError;
+use covey_door::Limits;
 use covey_sched::SpecError;
 use thiserror::Error;
 
@@ -27,10 +29,14 @@ pub struct ServerConfig {
     pub agents: SocketAddr,
     /// Limits and times.
     pub core: Config,
-    /// The most connections of clients.
-    pub max_clients: usize,
-    /// The most connections of agents.
-    pub max_agents: usize,
+    /// Where only probes connect: an address of their own, if they are to have one.
+    pub health: Option<SocketAddr>,
+    /// Limits of connections of clients.
+    pub client_limits: Limits,
+    /// Limits of connections of agents.
+    pub agent_limits: Limits,
+    /// The time that the body of a request may take.
+    pub body_patience: Duration,
     /// The most requests of clients a second.
     pub max_requests_per_s: f64,
     /// The journal is compacted when it is longer than this, in bytes.

@@ -1,9 +1,12 @@
 //! Measurements, in the text format of Prometheus.
 
 use std::fmt::{Display, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
+
+use covey_door::{Door, Reason};
 
 use super::histogram::Histogram;
+use crate::connections::write_doors;
 use crate::state::SessionId;
 use crate::state::Unused;
 use crate::state::{Counts, Population};
@@ -122,24 +125,27 @@ impl Intervals {
     }
 }
 
-/// What the many connections count.
-#[derive(Debug, Default)]
-pub(super) struct Refused {
-    /// Agents without the right credential.
-    pub credentials: AtomicU64,
-    /// Connections above the limit.
-    pub connections: AtomicU64,
-    /// Bytes that are no message.
-    pub garbage: AtomicU64,
-    /// Requests without the right token.
-    pub tokens: AtomicU64,
-    /// Requests above the rate.
-    pub rate: AtomicU64,
+/// The doors before the listeners, which count what they refuse.
+pub(super) struct Doors {
+    pub clients: Arc<Door>,
+    pub agents: Arc<Door>,
+    pub health: Arc<Door>,
 }
 
-/// Adds one.
-pub(super) fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
+impl Doors {
+    fn all(&self) -> [&Door; 3] {
+        [&self.clients, &self.agents, &self.health]
+    }
+
+    /// Refusals of all doors for these reasons.
+    fn refused(&self, reasons: &[Reason]) -> u64 {
+        self.all().iter().map(|door| refused(door, reasons)).sum()
+    }
+}
+
+/// Refusals of a door for these reasons.
+fn refused(door: &Door, reasons: &[Reason]) -> u64 {
+    reasons.iter().map(|reason| door.refusals().count(*reason)).sum()
 }
 
 /// What the decision thread has measured, as of its last decision.
@@ -200,7 +206,8 @@ impl Measured {
     }
 }
 
-fn head(name: &str, help: &str, kind: &str, out: &mut String) {
+/// What comes before the values of a metric.
+pub(super) fn head(name: &str, help: &str, kind: &str, out: &mut String) {
     let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
@@ -220,7 +227,7 @@ fn build_info(out: &mut String) {
 pub(super) fn text(
     now: &Snapshot,
     measured: &Measured,
-    refused: &Refused,
+    doors: &Doors,
     (relays, relayed): (usize, usize),
     audit_failures: u64,
 ) -> String {
@@ -228,7 +235,8 @@ pub(super) fn text(
     build_info(&mut out);
     let counts = now.counts;
     let Population { coflows, stalled, idle, expired, unused, agents, announced } = now.population;
-    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let credentials = [Reason::Handshake, Reason::Credential, Reason::Version, Reason::Order];
+    let connections = [Reason::Full, Reason::PeerQuota, Reason::Displaced];
     let counters = [
         ("covey_decisions_total", "Decisions.", counts.decisions),
         ("covey_replans_total", "Decisions in which the policy made a new plan.", counts.replanned),
@@ -269,20 +277,25 @@ pub(super) fn text(
         (
             "covey_refused_credentials_total",
             "Agents refused for their credential.",
-            count(&refused.credentials),
+            refused(&doors.agents, &credentials),
         ),
         (
             "covey_refused_connections_total",
             "Connections above the limit.",
-            count(&refused.connections),
+            doors.refused(&connections),
         ),
         (
             "covey_refused_garbage_total",
             "Sessions ended for bytes that are no message.",
-            count(&refused.garbage),
+            doors.refused(&[Reason::Garbage]),
         ),
-        ("covey_refused_tokens_total", "Requests refused for their token.", count(&refused.tokens)),
-        ("covey_refused_rate_total", "Requests above the rate.", count(&refused.rate)),
+        (
+            "covey_refused_tokens_total",
+            "Requests refused for their token.",
+            refused(&doors.clients, &[Reason::Credential])
+                + refused(&doors.health, &[Reason::Credential]),
+        ),
+        ("covey_refused_rate_total", "Requests above the rate.", doors.refused(&[Reason::Rate])),
     ];
     for (name, help, value) in counters {
         one(name, help, "counter", value, &mut out);
@@ -322,6 +335,7 @@ pub(super) fn text(
     for (why, count) in Unused::ALL.iter().zip(unused) {
         let _ = writeln!(out, "{name}{{why=\"{}\"}} {count}", why.name());
     }
+    write_doors(&doors.all(), &mut out);
     let (cpu_s, resident) = process();
     one("process_cpu_seconds_total", "CPU of the process.", "counter", cpu_s, &mut out);
     one("process_resident_memory_bytes", "Resident memory.", "gauge", resident, &mut out);

@@ -1,10 +1,9 @@
 //! The coordinator with its I/O.
 
+mod admit;
 mod agents;
 mod audit;
-mod authority;
 mod caller;
-mod clients;
 mod command;
 mod config;
 mod decide;
@@ -14,6 +13,7 @@ mod jobs;
 mod joined_relays;
 mod joining;
 mod metrics;
+mod problems;
 mod push;
 mod relays;
 mod requests;
@@ -24,6 +24,5 @@ mod shared;
 mod trunk;
 mod write;
 
-pub use authority::Authority;
 pub use config::{ServeError, ServerConfig};
 pub use serving::Server;

@@ -6,6 +6,7 @@ use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
+use covey_door::{Guest, Reason};
 use covey_proto::{
     Decoder, FromAgent, FromRelay, RELAY_VERSION, Refusal, RelayHello, ToAgent, ToRelay, encode,
 };
@@ -15,10 +16,11 @@ use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use super::command::Command;
 use super::joined_relays::Listed;
-use super::joining::{Agents, garbage, refused, tell};
+use super::joining::{Agents, tell};
 use super::route::Route;
 use super::trunk::{RelayedAgent, Trunk};
-use crate::connections::{Outbox, Rest, speaks_for};
+use crate::authority::{Serial, speaks_for};
+use crate::connections::{Outbox, Rest, garbage, refuse};
 use crate::state::SessionId;
 
 /// The most sessions of a relay at a time.
@@ -53,6 +55,7 @@ enum Stage {
 /// A relay that has joined.
 struct Relay<'a> {
     agents: &'a Agents,
+    guest: &'a Guest,
     trunk: Arc<Trunk>,
     /// The certificate of the relay, which says for which ports it may speak; with the token it may speak for all.
     shown: Option<CertificateDer<'static>>,
@@ -64,7 +67,7 @@ struct Relay<'a> {
 /// Serves a connection whose first message is a relay's hello, until it ends.
 pub(super) async fn serve(
     agents: &Agents,
-    peer: SocketAddr,
+    (guest, peer): (&Guest, SocketAddr),
     hello: &RelayHello,
     shown: Option<CertificateDer<'static>>,
     mut reader: impl AsyncRead + Unpin,
@@ -81,23 +84,25 @@ pub(super) async fn serve(
         _ => Some(Refusal::Version),
     };
     if let Some(refusal) = refusal {
-        refused(agents, refusal, "a relay", peer, None);
+        refuse(guest, refusal, None, "the relay");
         trunk.add(&ToRelay::Refused(refusal));
         trunk.flush();
         drop(trunk);
         return write_rest(rest, None).await;
     }
+    guest.authenticate();
     let (epoch, heartbeat_s) = (agents.epoch, agents.heartbeat_s);
     trunk.add(&ToRelay::Welcome { version: RELAY_VERSION, epoch, heartbeat_s });
     trunk.flush();
     tracing::info!(session, %peer, "a relay has joined");
-    let listed = agents.shared.relays.add(session, peer);
+    let listed = agents.relays.add(session, peer);
+    let serial = shown.as_ref().and_then(Serial::of);
     let write = write_rest(rest, Some(trunk.clone()));
-    let mut relay = Relay { agents, trunk, shown, listed, sessions: BTreeMap::new() };
+    let mut relay = Relay { agents, guest, trunk, shown, listed, sessions: BTreeMap::new() };
     let read = async {
         let mut buffer = vec![0; READ];
         loop {
-            while let Some(message) = decoder.take().map_err(|error| garbage(agents, error))? {
+            while let Some(message) = decoder.take().map_err(|error| garbage(guest, None, error))? {
                 relay.heard(message).await?;
             }
             relay.trunk.flush();
@@ -112,6 +117,10 @@ pub(super) async fn serve(
     let result = tokio::select! {
         result = read => result,
         result = write => result,
+        () = agents.admission.revoked(serial) => {
+            guest.refuse(Reason::Credential, None, "the certificate of the relay is revoked");
+            Ok(())
+        }
     };
     tracing::info!(session, %peer, agents = relay.sessions.len(), "a relay has left");
     for (_, left) in std::mem::take(&mut relay.sessions) {
@@ -169,7 +178,7 @@ impl Relay<'_> {
                 Ok(Some(message)) => message,
                 Ok(None) => return Ok(()),
                 Err(error) => {
-                    let error = garbage(self.agents, error);
+                    let error = garbage(self.guest, None, error);
                     tracing::debug!(%error, "the session of an agent behind a relay ended");
                     match std::mem::replace(&mut session.stage, Stage::Over) {
                         // The relay is told when nobody has the way to the agent any more.
@@ -186,8 +195,10 @@ impl Relay<'_> {
                 tell(self.agents, Command::Heard(id, message)).await?;
                 continue;
             }
+            let mut port = None;
             let refusal = match &message {
                 FromAgent::Hello(hello) => {
+                    port = Some(hello.port);
                     let speaks = |it: &CertificateDer<'_>| speaks_for(it, hello.port);
                     let admits = self.shown.as_ref().is_none_or(speaks);
                     (!admits).then_some(Refusal::Credential)
@@ -195,12 +206,7 @@ impl Relay<'_> {
                 _ => Some(Refusal::Order),
             };
             if let Some(refusal) = refusal {
-                let port = match &message {
-                    FromAgent::Hello(hello) => Some(hello.port),
-                    _ => None,
-                };
-                let relay = self.listed.peer().address;
-                refused(self.agents, refusal, "an agent behind a relay", relay, port);
+                refuse(self.guest, refusal, port, "an agent behind this relay");
                 session.stage = Stage::Over;
                 let mut bytes = Vec::new();
                 encode(&ToAgent::Refused(refusal), &mut bytes);

@@ -1,36 +1,31 @@
 //! The REST API under `/v1`, and the routes for probes and metrics.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
-use axum::extract::{DefaultBodyLimit, Path, Query, Request as HttpRequest, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::{self, Next};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::{Semaphore, SemaphorePermit, mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::sync::{mpsc, oneshot};
 
-use super::audit;
+use super::admit::{Gate, admit, identify};
 use super::command::Command;
-use super::events;
-use super::metrics::{self, count};
-use super::requests;
+use super::problems::{MAX_BODY, json, refuse, too_large};
 use super::shared::Shared;
-use crate::connections::{lock, same_secret};
+use super::{audit, events, metrics, requests};
+use crate::connections::{METRICS_TYPE, lock};
 use crate::record::Key;
 use crate::request::{Reply, Request};
 use covey_api::{CoflowSpec, CoflowStatus, Page, Problem, Update};
 
-/// The most bytes of a request's body.
-const MAX_BODY: usize = 64 << 20;
 /// Items of a page, if the request does not say.
 const PAGE: usize = 100;
 /// The most items of a page.
@@ -39,60 +34,16 @@ const MAX_PAGE: usize = 1000;
 /// The description of the API.
 pub(super) const OPENAPI: &str = include_str!("openapi.json");
 
-/// The most bytes of the bodies that are in memory together.
-const MAX_BODIES: usize = 4 * MAX_BODY;
-/// How long a client may take for a body.
-const BODY_PATIENCE: Duration = Duration::from_secs(30);
-
+/// What handlers of requests need.
 pub(super) struct Api {
     pub commands: mpsc::Sender<Command>,
     pub shared: Arc<Shared>,
-    pub token: Vec<u8>,
     pub epoch: u64,
-    pub rate: Rate,
-    pub bodies: Bodies,
 }
 
-/// Memory for bodies, in bytes.
-pub(super) struct Bodies(Semaphore);
-
-impl Default for Bodies {
-    fn default() -> Bodies {
-        Bodies(Semaphore::new(MAX_BODIES))
-    }
-}
-
-/// The most requests a second; a second's worth may come at once.
-pub(super) struct Rate {
-    pub per_s: f64,
-    left: Mutex<(Instant, f64)>,
-}
-
-impl Rate {
-    pub fn new(per_s: f64) -> Rate {
-        Rate { per_s, left: Mutex::new((Instant::now(), per_s)) }
-    }
-
-    fn take(&self) -> bool {
-        let mut left = lock(&self.left);
-        let now = Instant::now();
-        let gained = now.duration_since(left.0).as_secs_f64() * self.per_s;
-        *left = (now, (left.1 + gained).min(self.per_s));
-        if left.1 < 1.0 {
-            return false;
-        }
-        left.1 -= 1.0;
-        true
-    }
-}
-
-pub(super) fn router(api: Arc<Api>) -> Router {
-    let open = Router::new()
-        .route("/livez", get(async || "ok\n"))
-        .route("/readyz", get(readyz))
-        .route("/openapi.json", get(openapi));
+/// All routes.
+pub(super) fn router(api: &Arc<Api>, gate: &Arc<Gate>) -> Router {
     let closed = Router::new()
-        .route("/metrics", get(metrics))
         .route("/v1/coflows", get(list).post(register))
         .route("/v1/coflows/{id}", get(status).patch(update).delete(remove))
         .route("/v1/coflows/{id}/keep", post(keep))
@@ -103,8 +54,24 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         .route("/v1/waiting", get(waiting))
         .route("/v1/coordinator", get(coordinator))
         .route("/v1/events", get(events))
-        .layer(middleware::from_fn_with_state(api.shared.audit.clone(), audit::record))
-        .layer(middleware::from_fn_with_state(api.clone(), admit));
+        .layer(middleware::from_fn_with_state(api.shared.audit.clone(), audit::record));
+    with_probes(closed, api, gate)
+}
+
+/// The routes of the port for probes.
+pub(super) fn probes(api: &Arc<Api>, gate: &Arc<Gate>) -> Router {
+    with_probes(Router::new(), api, gate)
+}
+
+/// Adds the routes for probes and metrics to those that need a token.
+fn with_probes(closed: Router<Arc<Api>>, api: &Arc<Api>, gate: &Arc<Gate>) -> Router {
+    let closed = closed
+        .route("/metrics", get(metrics))
+        .layer(middleware::from_fn_with_state(gate.clone(), admit));
+    let open = Router::new()
+        .route("/livez", get(async || "ok\n"))
+        .route("/readyz", get(readyz))
+        .route("/openapi.json", get(openapi));
     let nothing = async || refuse(Problem::new(404, "no such resource", "see /openapi.json"));
     let method = async || refuse(Problem::new(405, "method not allowed", "see /openapi.json"));
     open.merge(closed)
@@ -112,81 +79,8 @@ pub(super) fn router(api: Arc<Api>) -> Router {
         .method_not_allowed_fallback(method)
         .layer(DefaultBodyLimit::max(MAX_BODY))
         .layer(middleware::from_fn_with_state(api.shared.requests.clone(), requests::measure))
-        .with_state(api)
-}
-
-/// Admits requests that show the token, up to the allowed rate.
-async fn admit(State(api): State<Arc<Api>>, request: HttpRequest, next: Next) -> Response {
-    let shown = request.headers().get(header::AUTHORIZATION);
-    let shown = shown.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
-    if !shown.is_some_and(|token| same_secret(token, &api.token)) {
-        count(&api.shared.refused.tokens);
-        let detail = "expected 'Authorization: Bearer' with the token of the coordinator";
-        let mut response = refuse(Problem::new(401, "unauthorized", detail));
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        return response;
-    }
-    if !api.rate.take() {
-        count(&api.shared.refused.rate);
-        let detail = format!("expected at most {} requests a second", api.rate.per_s);
-        return refuse(Problem::new(429, "too many requests", detail));
-    }
-    match with_body(&api, request).await {
-        // The permit is held until the request is answered, because what is parsed is in memory too.
-        Ok((_permit, request)) => next.run(request).await,
-        Err(problem) => refuse(problem),
-    }
-}
-
-/// Reads the body of a request, if there is room for it.
-async fn with_body(
-    api: &Api,
-    request: HttpRequest,
-) -> Result<(SemaphorePermit<'_>, HttpRequest), Problem> {
-    let most = request.body().size_hint().upper().unwrap_or(u64::MAX);
-    let is_sized = most != u64::MAX;
-    if is_sized && most > MAX_BODY as u64 {
-        return Err(too_large());
-    }
-    // A body of unknown length may become as long as is allowed.
-    let permits = most.min(MAX_BODY as u64) as u32;
-    let permit = api.bodies.0.try_acquire_many(permits).map_err(|_| {
-        let detail = format!("the bodies under way would have more than {MAX_BODIES} bytes");
-        Problem::new(429, "too many bodies", detail)
-    })?;
-    let (parts, body) = request.into_parts();
-    let read = timeout(BODY_PATIENCE, axum::body::to_bytes(body, MAX_BODY)).await;
-    let late = |_| {
-        let detail = format!("expected the body within {} s", BODY_PATIENCE.as_secs());
-        Problem::new(408, "too slow", detail)
-    };
-    let bytes = read.map_err(late)?.map_err(|error| match is_sized {
-        true => Problem::new(400, "unreadable body", error.to_string()),
-        false => too_large(),
-    })?;
-    Ok((permit, HttpRequest::from_parts(parts, Body::from(bytes))))
-}
-
-fn too_large() -> Problem {
-    Problem::new(413, "too large", format!("expected a body of at most {MAX_BODY} bytes"))
-}
-
-fn refuse(problem: Problem) -> Response {
-    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, json(&problem)).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-    if matches!(problem.status, 429 | 503) {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    // For the audit log.
-    response.extensions_mut().insert(problem);
-    response
-}
-
-fn json(value: &impl serde::Serialize) -> String {
-    // Numbers, texts and lists of them can always be serialised.
-    serde_json::to_string(value).unwrap_or_default()
+        .layer(middleware::from_fn_with_state(gate.clone(), identify))
+        .with_state(api.clone())
 }
 
 async fn ask(api: &Api, request: Request) -> Result<Reply, Problem> {
@@ -472,10 +366,12 @@ async fn metrics(State(api): State<Arc<Api>>) -> impl IntoResponse {
         let measured = lock(&api.shared.measured);
         (measured.0.clone(), measured.1.clone())
     };
-    let (relays, lost) = (api.shared.relays.count(), api.shared.audit.failures());
-    let mut text = metrics::text(&snapshot, &measured, &api.shared.refused, relays, lost);
-    api.shared.requests.write(&mut text);
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4; charset=utf-8")], text)
+    let shared = &api.shared;
+    let (relays, lost) = (shared.relays.count(), shared.audit.failures());
+    let mut text = metrics::text(&snapshot, &measured, &shared.doors, relays, lost);
+    shared.requests.write(&mut text);
+    shared.tls.write_metrics(&mut text);
+    ([(header::CONTENT_TYPE, METRICS_TYPE)], text)
 }
 
 /// Events since the one that `Last-Event-ID` names, or from now on.
@@ -565,12 +461,5 @@ mod tests {
         ] {
             assert!(message.starts_with(path), "{path}: {message}");
         }
-    }
-
-    #[test]
-    fn requests_above_the_rate_are_refused() {
-        let rate = Rate::new(3.0);
-        let taken = (0..100).filter(|_| rate.take()).count();
-        assert!((3..50).contains(&taken), "{taken}");
     }
 }

@@ -7,20 +7,21 @@ use std::time::Instant;
 
 use covey_api::CoordinatorStatus;
 use covey_core::Time;
-
 use tokio::sync::broadcast;
 
 use super::audit::Audit;
 use super::joined_relays::JoinedRelays;
-use super::metrics::{Measured, Refused, Snapshot};
+use super::metrics::{Doors, Measured, Snapshot};
 use super::requests::Requests;
+use crate::authority::LiveTls;
 use crate::connections::lock;
 use crate::state::Event;
 
 /// What other threads may look at.
 pub(super) struct Shared {
     pub measured: Mutex<(Snapshot, Measured)>,
-    pub refused: Refused,
+    pub doors: Doors,
+    pub tls: Arc<LiveTls>,
     pub requests: Arc<Requests>,
     pub relays: Arc<JoinedRelays>,
     pub audit: Arc<Audit>,

@@ -1,12 +1,11 @@
 //! What a coordinator reports.
 
 use std::collections::BTreeMap;
-use std::net::SocketAddr;
 use std::time::Duration;
 
 use covey_api::{
-    AgentStatus, Client, CoflowState, CoflowStatus, CoordinatorStatus, Page, Presence, RelayStatus,
-    UnnamedFlow, Waiting, read_token,
+    AgentStatus, Client, CoflowState, CoflowStatus, CoordinatorStatus, Endpoint, Page, Presence,
+    RelayStatus, UnnamedFlow, Waiting, read_token,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -23,14 +22,14 @@ const PAGE: usize = 1000;
 
 /// Where the coordinator is, and what it has to be shown.
 pub struct Source {
-    address: SocketAddr,
+    address: Endpoint,
     shown: Shown,
 }
 
 impl Source {
     /// The coordinator at the address that `--coordinator` says.
     pub fn of(coordinator: &str, shown: Shown) -> Result<Source, Failure> {
-        let address = live::destination("--coordinator", coordinator)?;
+        let address = live::endpoint("--coordinator", coordinator)?;
         let source = Source { address, shown };
         source.shown.token()?.ok_or_else(|| source.shown.none())?;
         Ok(source)
@@ -42,7 +41,7 @@ impl Source {
         let tls = credentials.has_certificates().then(|| credentials.client()).transpose();
         let tls = tls.map_err(|error| error.to_string())?;
         let token = read_token(&credentials.token_path()).map_err(|error| error.to_string())?;
-        let client = Client::connect(self.address, &token, tls).await;
+        let client = Client::connect(self.address.clone(), &token, tls).await;
         client.map_err(|error| error.to_string())
     }
 
@@ -57,27 +56,23 @@ impl Source {
     async fn ask_all(&self, max: usize) -> Result<Facts, String> {
         let mut client = self.connect().await?;
         let ready = client.get("/readyz").await.map_err(|error| error.to_string())?;
-        let one = get(&mut client, self.address, "/v1/coordinator").await?;
-        let waiting: Page<Waiting> = list(&mut client, self.address, "waiting", max).await?;
+        let one = get(&mut client, &self.address, "/v1/coordinator").await?;
+        let waiting: Page<Waiting> = list(&mut client, &self.address, "waiting", max).await?;
         Ok(Facts {
             ready: ready.status == 200,
             coordinator: one.and_then(|one| serde_json::from_value(one).ok()),
-            coflows: list(&mut client, self.address, "coflows", max).await?,
+            coflows: list(&mut client, &self.address, "coflows", max).await?,
             waiting: waiting.items.into_iter().map(|it| (it.coflow, it)).collect(),
-            agents: list(&mut client, self.address, "agents", max).await?,
-            relays: list(&mut client, self.address, "relays", max).await?,
+            agents: list(&mut client, &self.address, "agents", max).await?,
+            relays: list(&mut client, &self.address, "relays", max).await?,
             // Those who look at coflows want to see all flows of one.
-            flows: list(&mut client, self.address, "flows", PAGE).await?,
+            flows: list(&mut client, &self.address, "flows", PAGE).await?,
         })
     }
 }
 
 /// What the coordinator answers; `None` if an earlier version does not know the path.
-async fn get(
-    client: &mut Client,
-    address: SocketAddr,
-    path: &str,
-) -> Result<Option<Value>, String> {
+async fn get(client: &mut Client, address: &Endpoint, path: &str) -> Result<Option<Value>, String> {
     let answer = client.get(path).await.map_err(|error| format!("{address}: {error}"))?;
     match answer.status {
         200 => Ok(Some(answer.json())),
@@ -89,7 +84,7 @@ async fn get(
 /// At most `max` items of a list. It is empty if an earlier version does not know it.
 async fn list<T: DeserializeOwned>(
     client: &mut Client,
-    address: SocketAddr,
+    address: &Endpoint,
     name: &str,
     max: usize,
 ) -> Result<Page<T>, String> {

@@ -18,7 +18,8 @@ use crate::harness::{Coordinator, Killed, agent, block_on, metric, scatter, toke
 fn refusals(folder: &TestFolder) -> impl Iterator<Item = String> {
     let log = folder.read("log");
     let is_refusal = |line: &&str| {
-        line.contains("an agent was refused ") && line.contains(" refusal=Credential")
+        line.contains("reason=\"credential\"")
+            && line.contains("the credential of the agent is wrong")
     };
     let lines: Vec<String> = log.lines().filter(is_refusal).map(str::to_owned).collect();
     assert!(!lines.is_empty(), "{log}");
@@ -137,7 +138,7 @@ fn a_certificate_that_has_expired_is_refused_counted_and_logged() {
         assert_eq!(metric(&mut client, "covey_agents").await, 0.0);
     });
     let log = folder.read("log");
-    assert!(log.contains("refused for its certificate") && log.contains("expired"), "{log}");
+    assert!(log.contains("reason=\"handshake\"") && log.contains("expired"), "{log}");
 }
 
 #[test]

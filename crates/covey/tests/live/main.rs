@@ -4,10 +4,12 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod certificates;
 mod clock;
 mod crashes;
 mod credentials;
 mod damage;
+mod doors;
 mod faults;
 mod harness;
 mod holders;
@@ -15,4 +17,5 @@ mod operation;
 mod relays;
 mod rest;
 mod status;
+mod tokens;
 mod unnamed;

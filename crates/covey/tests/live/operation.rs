@@ -6,6 +6,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::process::Command;
 
+use covey_api::{Client, Credentials};
 use serde_json::Value;
 
 use crate::common::TestFolder;
@@ -112,9 +113,13 @@ fn named(text: &str) -> BTreeSet<String> {
 /// The metrics of a coordinator, without the endings of the series of histograms.
 fn metrics() -> BTreeSet<String> {
     let folder = TestFolder::new();
+    // Certificates have a metric of their own.
+    folder.results(&["serve", "--init", "--data", "data"]);
     let coordinator = Coordinator::new(&folder, &[]);
     let text = block_on(async {
-        let mut client = coordinator.client(&folder).await;
+        let tls = Credentials::of(&folder.path("data")).client().unwrap();
+        let client = Client::connect(coordinator.clients, &token(&folder), Some(tls)).await;
+        let mut client = client.unwrap();
         // Series of requests begin with a request.
         client.get("/v1/coflows").await.unwrap();
         String::from_utf8(client.get("/metrics").await.unwrap().body).unwrap()
