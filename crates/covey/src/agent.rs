@@ -89,9 +89,10 @@ impl Agent {
         self.logs.start();
         let (coordinator, address) = (&self.coordinator, &self.address);
         let processors = self.processors()?;
+        let setup = self.setup()?;
         let joining = joining(self.port, coordinator, &self.shown, address, processors)?;
         let runtime = live::runtime_here()?;
-        let MadeEnforcer { mut enforcer, woken } = runtime.block_on(self.enforcer())?;
+        let MadeEnforcer { mut enforcer, woken } = runtime.block_on(self.enforcer(&setup))?;
         runtime.block_on(async {
             // The credentials are read at each connection: there is nothing to do, and nothing to end for.
             let mut reload = live::asked_to_reload();
@@ -170,11 +171,11 @@ impl Agent {
         Ok(options)
     }
 
-    async fn enforcer(&self) -> Result<MadeEnforcer, Failure> {
+    async fn enforcer(&self, setup: &Setup) -> Result<MadeEnforcer, Failure> {
         // The parser of arguments has checked the name.
         let info =
             ENFORCERS.iter().find(|info| info.name == self.enforcer).unwrap_or(&ENFORCERS[0]);
-        info.make(&self.setup()?).await.map_err(|error| Failure::Input(error.to_string()))
+        info.make(setup).await.map_err(|error| Failure::Input(error.to_string()))
     }
 }
 
