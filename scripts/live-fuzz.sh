@@ -23,7 +23,11 @@ cargo build --quiet --locked --package covey-load --example live_load
 work=$(mktemp -d)
 coordinator=
 finish() {
-    [[ -z $coordinator ]] || kill "$coordinator" 2>/dev/null || true
+    if [[ -n $coordinator ]]; then
+        kill "$coordinator" 2>/dev/null || true
+        # It writes to its folder until it has ended.
+        wait "$coordinator" || true
+    fi
     rm -rf "$work"
 }
 trap finish EXIT

@@ -130,6 +130,10 @@ fn parse<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<(T,
 
 /// Reads JSON; an error begins with the path of the field that is wrong, where there is one.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    // A list would be taken for an object with its fields in order, and an empty one for an object of defaults.
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err("invalid type: list, expected an object".to_owned());
+    }
     serde_json::from_slice(body).map_err(|error| {
         // Only a second reading keeps track of the field, which would slow down every request.
         let mut json = serde_json::Deserializer::from_slice(body);
@@ -455,7 +459,9 @@ mod tests {
             (spec(r#"{"flows":[],"open":1}"#), "open: "),
             (update(r#"{"move":[{"flow":0,"to":{"src":0,"dst":null}}]}"#), "move[0].to.dst: "),
             (update(r#"{"restart":[0,-1]}"#), "restart"),
-            (spec("[]"), "invalid "),
+            (spec("[]"), "invalid type: list"),
+            (update(" []"), "invalid type: list"),
+            (read::<Keep>(b"[]").expect_err("a list"), "invalid type: list"),
             (spec(""), "EOF "),
             (spec(r#"{"flows":[]} x"#), "trailing characters"),
         ] {
