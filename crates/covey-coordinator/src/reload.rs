@@ -41,35 +41,52 @@ fn stamps(part: &dyn Reload) -> Stamps {
     part.files().into_iter().map(stamp).collect()
 }
 
-/// Reads parts again whose files have changed, and all when `asked` has a message.
-pub(crate) async fn keep_reloading(parts: Vec<Arc<dyn Reload>>, mut asked: mpsc::Receiver<()>) {
-    let mut known: Vec<Stamps> = parts.iter().map(|part| stamps(part.as_ref())).collect();
-    let mut checked = tokio::time::Instant::now();
-    loop {
-        let is_asked = tokio::select! {
-            Some(()) = asked.recv() => true,
-            () = tokio::time::sleep(LOOK_EVERY) => false,
-        };
-        let is_due = checked.elapsed() >= CHECK_EVERY;
-        if is_due {
-            checked = tokio::time::Instant::now();
-        }
-        for (part, known) in parts.iter().zip(&mut known) {
+/// Parts that have been read, and how their files were then.
+pub(crate) struct Watched(Vec<(Arc<dyn Reload>, Stamps)>);
+
+impl Watched {
+    /// Parts that have just been read.
+    pub fn of(parts: Vec<Arc<dyn Reload>>) -> Watched {
+        let with_stamps = |part: Arc<dyn Reload>| {
             let found = stamps(part.as_ref());
-            if is_asked || found != *known {
-                *known = found;
-                match part.reload() {
-                    Ok(()) => tracing::info!("read again: {}", part.name()),
-                    Err(error) => {
-                        tracing::error!(%error, "not read again, what was read before stays in force: {}", part.name());
-                    }
+            (part, found)
+        };
+        Watched(parts.into_iter().map(with_stamps).collect())
+    }
+
+    /// Reads parts again whose files have changed, and all when `asked` has a message.
+    pub async fn keep(mut self, mut asked: mpsc::Receiver<()>) {
+        let mut checked = tokio::time::Instant::now();
+        loop {
+            let is_asked = tokio::select! {
+                Some(()) = asked.recv() => true,
+                () = tokio::time::sleep(LOOK_EVERY) => false,
+            };
+            let is_due = checked.elapsed() >= CHECK_EVERY;
+            if is_due {
+                checked = tokio::time::Instant::now();
+            }
+            for (part, known) in &mut self.0 {
+                let found = stamps(part.as_ref());
+                if is_asked || found != *known {
+                    *known = found;
+                    read_again(part.as_ref());
+                } else if is_due {
+                    part.check();
                 }
-                part.check();
-            } else if is_due {
-                part.check();
             }
         }
     }
+}
+
+fn read_again(part: &dyn Reload) {
+    match part.reload() {
+        Ok(()) => tracing::info!("read again: {}", part.name()),
+        Err(error) => {
+            tracing::error!(%error, "not read again, what was read before stays in force: {}", part.name());
+        }
+    }
+    part.check();
 }
 
 #[cfg(test)]
@@ -101,7 +118,7 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let part = Arc::new(Counted(folder.path().join("file"), AtomicUsize::new(0)));
         let (ask, asked) = mpsc::channel(1);
-        let task = tokio::spawn(keep_reloading(vec![part.clone()], asked));
+        let task = tokio::spawn(Watched::of(vec![part.clone()]).keep(asked));
         let count = || part.1.load(Ordering::Relaxed);
         tokio::time::sleep(Duration::from_millis(50)).await;
         std::fs::write(&part.0, "x").expect("a file");

@@ -68,6 +68,8 @@ impl Relay {
         live::check_files(limits.max);
         let config = RelayConfig { coordinator, listen, folder: self.credentials, limits, health };
         live::runtime(threads)?.block_on(async {
+            // Before it starts: until then the signal would end the process.
+            let reload = live::asked_to_reload();
             let relay = covey_coordinator::Relay::start(config).await?;
             let other = |error: std::io::Error| Failure::Other(error.to_string());
             let agents = relay.address().map_err(other)?;
@@ -78,7 +80,7 @@ impl Relay {
                 health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(relay.run(live::asked_to_end(), live::asked_to_reload()).await?)
+            Ok(relay.run(live::asked_to_end(), reload).await?)
         })
     }
 }

@@ -149,6 +149,8 @@ impl Serve {
         let config = self.config()?;
         live::check_files(config.client_limits.max + config.agent_limits.max);
         live::runtime(threads)?.block_on(async {
+            // Before it starts: until then the signal would end the process.
+            let reload = live::asked_to_reload();
             let server = Server::start(config).await?;
             let other = |error: std::io::Error| Failure::Other(error.to_string());
             let (clients, agents) = server.addresses().map_err(other)?;
@@ -160,7 +162,7 @@ impl Serve {
                 health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(server.run(live::asked_to_end(), live::asked_to_reload()).await?)
+            Ok(server.run(live::asked_to_end(), reload).await?)
         })
     }
 

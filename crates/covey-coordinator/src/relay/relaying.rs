@@ -16,7 +16,7 @@ use super::uplink::{Uplink, UplinkEnd, join};
 use super::{agents, probes};
 use crate::authority::{Listener, LiveTls};
 use crate::connections::{Admission, Http, PROBES, Stop, accept, bind};
-use crate::reload::{Reload, keep_reloading};
+use crate::reload::Watched;
 use crate::tokens::Tokens;
 
 /// The time before the second attempt to join; it doubles with each failure.
@@ -32,7 +32,7 @@ pub struct Relay {
     health: Option<TcpListener>,
     live: Arc<LiveTls>,
     /// What is read again when it changes.
-    parts: Vec<Arc<dyn Reload>>,
+    watched: Watched,
     admission: Arc<Admission>,
     /// For the connection to the coordinator, to which the relay shows an agent's certificate.
     tls: Option<TlsConnector>,
@@ -68,9 +68,9 @@ impl Relay {
             bind(address).map_err(|source| RelayError::Io { what: address.to_string(), source })
         };
         let (listener, health) = (listen(config.listen)?, config.health.map(listen).transpose()?);
-        let parts: Vec<Arc<dyn Reload>> = vec![live.clone(), tokens];
+        let watched = Watched::of(vec![live.clone(), tokens]);
         let admission = Arc::new(admission);
-        Ok(Relay { config, listener, health, live, parts, admission, tls })
+        Ok(Relay { config, listener, health, live, watched, admission, tls })
     }
 
     /// Where agents can connect.
@@ -98,7 +98,7 @@ impl Relay {
         stop: impl Future<Output = ()>,
         reload: mpsc::Receiver<()>,
     ) -> Result<(), RelayError> {
-        let Relay { config, listener, health, live, parts, admission, tls } = self;
+        let Relay { config, listener, health, live, watched, admission, tls } = self;
         let (uplinks, uplink) = watch::channel(None);
         let (_stopper, stop_all) = watch::channel(false);
         let stop_all = Stop(stop_all);
@@ -114,7 +114,7 @@ impl Relay {
         let accepting = accept(listener, door, stop_all, serve);
         tokio::select! {
             () = accepting => Ok(()),
-            () = keep_reloading(parts, reload) => Ok(()),
+            () = watched.keep(reload) => Ok(()),
             refused = keep_joined(&config, tls.as_ref(), &uplinks) => Err(refused),
             () = stop => Ok(()),
         }

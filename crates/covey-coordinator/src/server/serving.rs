@@ -24,7 +24,7 @@ use crate::authority::{Authority, Listener, LiveTls};
 use crate::connections::{Admission, Http, PROBES, Stop, accept, bind};
 use crate::journal::Journal;
 use crate::record::Record;
-use crate::reload::{Reload, keep_reloading};
+use crate::reload::Watched;
 use crate::state::{Config, CoordinatorState};
 use crate::tokens::{TokenFile, Tokens};
 
@@ -41,6 +41,8 @@ pub struct Server {
     shared: Arc<Shared>,
     config: ServerConfig,
     tokens: Arc<Tokens>,
+    /// What is read again when it changes.
+    watched: Watched,
     epoch: u64,
 }
 
@@ -85,6 +87,7 @@ impl Server {
             authority.token()?;
         }
         let tokens = Tokens::start(&config.folder)?;
+        let watched = Watched::of(vec![tls.clone(), tokens.clone()]);
         let (mut journal, found) = Journal::open(&config.folder)?;
         if found.torn > 0 {
             tracing::warn!(bytes = found.torn, "the journal's end was not whole and is put aside");
@@ -206,6 +209,7 @@ impl Server {
             shared,
             config,
             tokens,
+            watched,
             epoch,
         })
     }
@@ -239,8 +243,7 @@ impl Server {
         let (stopper, stop_all) = watch::channel(false);
         let stop_all = Stop(stop_all);
         let (doors, tls) = (&self.shared.doors, &self.shared.tls);
-        let parts: Vec<Arc<dyn Reload>> = vec![tls.clone(), self.tokens.clone()];
-        tokio::spawn(keep_reloading(parts, reload));
+        tokio::spawn(self.watched.keep(reload));
         let all = Arc::new(Agents {
             commands: self.commands.clone(),
             admission: Admission { tls: tls.for_agents(), tokens: self.tokens.clone() },

@@ -139,6 +139,16 @@ fn a_certificate_that_has_expired_is_refused_counted_and_logged() {
     });
     let log = folder.read("log");
     assert!(log.contains("reason=\"handshake\"") && log.contains("expired"), "{log}");
+    // One that starts then says that its own has expired.
+    drop(coordinator);
+    let mut serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &[]);
+    serve.stderr(std::fs::File::create(folder.path("log")).unwrap());
+    let _again = Coordinator::spawn(&mut clock.governs(serve));
+    let log = folder.read("log");
+    assert!(
+        log.contains("coordinator.pem has expired") && log.contains("covey certs renew"),
+        "{log}"
+    );
 }
 
 #[test]
