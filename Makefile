@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification simgrid-check attach-check attach-bench bpf
+.PHONY: help demo test rust python slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification simgrid-check attach-check attach-bench prometheus-check bpf
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -41,6 +41,9 @@ slow: ## Run the tests that `make test` leaves out because they take long; needs
 
 soak: ## Kill the coordinator 200 times under load (COVEY_KILLS=200)
 	COVEY_KILLS=$${COVEY_KILLS:-200} cargo test --locked --package covey --test live -- --nocapture killed
+
+door-bench: ## Hold 5,000 silent and slow connections, and measure who is served (COVEY_DOOR_SECONDS=60)
+	COVEY_DOOR_SECONDS=$${COVEY_DOOR_SECONDS:-60} cargo test --locked --package covey --test live -- --nocapture thousands_of_silent
 
 damage: ## Kill the coordinator 200 times and flip bits of its journal (COVEY_DAMAGES=200)
 	COVEY_DAMAGES=$${COVEY_DAMAGES:-200} cargo test --locked --package covey --test live -- --nocapture damaged_journal
@@ -143,6 +146,10 @@ attach-check: ## Schedule two shuffles of unmodified programs between network na
 attach-bench: ## Measure docs/measurements/attach.md; needs root and BPF
 	cargo build --locked --release --package covey
 	scripts/attach_bench.py $(CARGO_TARGET_DIR)/release/covey
+
+prometheus-check: ## Check metrics, alert rules and dashboard against a real Prometheus; needs Debian's package prometheus
+	cargo build --locked --package covey
+	scripts/prometheus_check.py $(CARGO_TARGET_DIR)/debug/covey
 
 bpf: ## Build the BPF objects again; needs clang and llvm
 	scripts/bpf.sh

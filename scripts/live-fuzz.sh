@@ -23,7 +23,11 @@ cargo build --quiet --locked --package covey-load --example live_load
 work=$(mktemp -d)
 coordinator=
 finish() {
-    [[ -z $coordinator ]] || kill "$coordinator" 2>/dev/null || true
+    if [[ -n $coordinator ]]; then
+        kill "$coordinator" 2>/dev/null || true
+        # It writes to its folder until it has ended.
+        wait "$coordinator" || true
+    fi
     rm -rf "$work"
 }
 trap finish EXIT
@@ -31,7 +35,7 @@ trap finish EXIT
 # start POLICY
 start() {
     "$target/debug/covey" serve --data "$work/data" --policy "$1" --max-coflows 1000 --log warn \
-        --clients 127.0.0.1:0 --agents 127.0.0.1:0 >"$work/addresses" 2>>"$work/log" &
+        --audit-log "$work/audit" --clients 127.0.0.1:0 --agents 127.0.0.1:0 >"$work/addresses" 2>>"$work/log" &
     coordinator=$!
     until grep -q agents "$work/addresses"; do
         kill -0 "$coordinator"
@@ -69,3 +73,8 @@ alive 'its clients'
 "$target/debug/examples/live_load" garbage --coordinator "$agents" --clients "$clients" \
     --data "$work/data" --seconds "$seconds"
 alive 'garbage'
+
+# Whatever clients have sent, every line of the audit log is JSON.
+"$tools/bin/python" -c 'import json, sys
+with open(sys.argv[1]) as log:
+    print(len([json.loads(line) for line in log]), "lines in the audit log")' "$work/audit"

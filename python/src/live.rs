@@ -102,15 +102,11 @@ pub fn connect(
     let threads = Arc::new(Threads::start()?);
     let shared = threads.clone();
     let work = async move {
-        let coordinator = match coordinator {
-            None => None,
-            Some(text) => {
-                let found = tokio::net::lookup_host(text.as_str()).await.ok();
-                let found = found.and_then(|mut addresses| addresses.next());
-                let expected = "an address like 127.0.0.1:7420";
-                Some(found.ok_or_else(|| bad("coordinator", expected, &text))?)
-            }
+        let read = |text: String| {
+            let expected = "a host and a port, like 127.0.0.1:7420 or coordinator.example:7420";
+            text.parse().map_err(|_| bad("coordinator", expected, &text))
         };
+        let coordinator = coordinator.map(read).transpose()?;
         let options = Options {
             mode,
             agent,

@@ -20,6 +20,8 @@ mod processor;
 mod session;
 mod shaper;
 mod share;
+#[cfg(feature = "session")]
+mod socket;
 mod watch;
 
 pub use agent::Agent;
@@ -35,3 +37,5 @@ pub use processor::Processors;
 pub use session::{JoinError, Joining, run, run_woken};
 pub use shaper::{ShapedFlows, Shaper};
 pub use share::{Ends, Progress, Share};
+#[cfg(feature = "session")]
+pub use socket::SocketOptions;

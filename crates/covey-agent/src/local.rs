@@ -1,13 +1,12 @@
 //! The enforcer that has applications carry schedules out, and the agent's socket for them.
 
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::io;
-use std::os::unix::fs::{DirBuilderExt, PermissionsExt};
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
+use covey_door::{Door, Guest, Peer, Reason};
 use covey_proto::{Decoder, FlowKey, FromApp, Means, ToApp, encode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -19,9 +18,8 @@ use crate::enforcer::{CoordinatorEvent, Enforcer};
 use crate::flow_table::{AppId, FlowTable, Refused};
 use crate::shaper::{ShapedFlows, Shaper};
 use crate::share::{Progress, Share};
+use crate::socket::{SocketOptions, bind};
 
-/// Maximum number of connected applications.
-const MAX_APPS: usize = 1024;
 /// How long the coordinator may be away before applications are told. After a mere restart of the coordinator,
 /// agents join again sooner than this.
 const GRACE: Duration = Duration::from_secs(1);
@@ -85,7 +83,22 @@ impl Local {
         means: Means,
         report_every: Duration,
     ) -> io::Result<Local> {
-        let listener = bind(path).await?;
+        Local::listen_for(SocketOptions::default(), path, port, means, report_every).await
+    }
+
+    /// [`Local::listen`] for those that `options` names.
+    ///
+    /// # Errors
+    /// Those of [`Local::listen`], or when the file cannot get its group.
+    pub async fn listen_for(
+        options: SocketOptions,
+        path: &Path,
+        port: u32,
+        means: Means,
+        report_every: Duration,
+    ) -> io::Result<Local> {
+        let listener = bind(path, &options).await?;
+        let door = Door::new("applications", options.limits);
         let table = FlowTable::new(port, means, report_every.as_secs_f64());
         let apps = Arc::new(Apps {
             table: Mutex::new((table, BTreeMap::new())),
@@ -93,7 +106,7 @@ impl Local {
             lost: Mutex::default(),
         });
         let tasks = [
-            tokio::spawn(accept(listener, apps.clone())),
+            tokio::spawn(accept(listener, door, apps.clone())),
             tokio::spawn(watch_coordinator(apps.clone())),
         ];
         Ok(Local { apps, path: path.to_owned(), tasks, shaping: None })
@@ -186,37 +199,6 @@ impl Enforcer for Local {
     }
 }
 
-/// Listens at `path`. The socket is made in a folder that no other user may enter, and moves to its name after
-/// its mode is set: at no time can another user connect.
-async fn bind(path: &Path) -> io::Result<UnixListener> {
-    let mut name = OsString::from(".");
-    name.push(path.file_name().ok_or(io::ErrorKind::InvalidInput)?);
-    let folder = path.with_file_name(name);
-    // An agent that was killed between these two lines has left its folder behind.
-    let _ = std::fs::remove_dir_all(&folder);
-    std::fs::DirBuilder::new().mode(0o700).create(&folder)?;
-    let listener = bind_in(&folder.join("s"), path).await;
-    std::fs::remove_dir_all(&folder)?;
-    listener
-}
-
-async fn bind_in(private: &Path, path: &Path) -> io::Result<UnixListener> {
-    let listener = UnixListener::bind(private)?;
-    std::fs::set_permissions(private, std::fs::Permissions::from_mode(0o600))?;
-    match std::fs::hard_link(private, path) {
-        // The file may be left from an agent that was killed.
-        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => {
-            if UnixStream::connect(path).await.is_ok() {
-                return Err(io::ErrorKind::AddrInUse.into());
-            }
-            std::fs::remove_file(path)?;
-            std::fs::hard_link(private, path)?;
-        }
-        linked => linked?,
-    }
-    Ok(listener)
-}
-
 async fn watch_coordinator(apps: Arc<Apps>) {
     loop {
         tokio::time::sleep(GRACE / 5).await;
@@ -227,14 +209,22 @@ async fn watch_coordinator(apps: Arc<Apps>) {
     }
 }
 
-async fn accept(listener: UnixListener, apps: Arc<Apps>) {
+async fn accept(listener: UnixListener, door: Arc<Door>, apps: Arc<Apps>) {
     let mut connections = JoinSet::new();
     for id in 1.. {
         while connections.try_join_next().is_some() {}
-        let stream = match listener.accept().await {
-            Ok((stream, _)) => stream,
+        // A user that the system does not tell has the quota of all such.
+        let user = |stream: &UnixStream| stream.peer_cred().map_or(u32::MAX, |peer| peer.uid());
+        let (stream, entrance) = match listener.accept().await {
+            Ok((stream, _)) => {
+                let peer = Peer::User(user(&stream));
+                let Some(entrance) = door.enter(peer, peer.to_string()) else { continue };
+                (stream, entrance)
+            }
             Err(error) => {
-                tracing::warn!(%error, "the connection of an application was not accepted");
+                if !door.make_room() {
+                    door.refusals().refuse(Reason::Files, "unknown", None, error);
+                }
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
@@ -242,26 +232,12 @@ async fn accept(listener: UnixListener, apps: Arc<Apps>) {
         let news = Arc::new(Notify::new());
         {
             let (table, wakers) = &mut *apps.lock();
-            if wakers.len() >= MAX_APPS {
-                tracing::warn!(
-                    max = MAX_APPS,
-                    "an application was refused: too many are connected"
-                );
-                continue;
-            }
             wakers.insert(id, news.clone());
             table.connected(id);
         }
         let apps = apps.clone();
         connections.spawn(async move {
-            let (reader, writer) = stream.into_split();
-            let result = tokio::select! {
-                result = read(reader, id, &apps) => result,
-                result = write(writer, id, &news, &apps) => result,
-            };
-            if let Err(error) = result {
-                tracing::info!(%error, "connection of an application ended");
-            }
+            entrance.serve(|guest| serve(stream, guest, id, &news, &apps)).await;
             apps.lock().1.remove(&id);
             apps.with(|table| table.closed(id));
             // The rates of its open flows can go to other flows.
@@ -270,7 +246,18 @@ async fn accept(listener: UnixListener, apps: Arc<Apps>) {
     }
 }
 
-async fn read(mut reader: OwnedReadHalf, id: AppId, apps: &Apps) -> io::Result<()> {
+async fn serve(stream: UnixStream, guest: Arc<Guest>, id: AppId, news: &Notify, apps: &Apps) {
+    let (reader, writer) = stream.into_split();
+    let result = tokio::select! {
+        result = read(reader, &guest, id, apps) => result,
+        result = write(writer, id, news, apps) => result,
+    };
+    if let Err(error) = result {
+        tracing::info!(%error, "connection of an application ended");
+    }
+}
+
+async fn read(mut reader: OwnedReadHalf, guest: &Guest, id: AppId, apps: &Apps) -> io::Result<()> {
     let mut decoder = Decoder::default();
     let mut buffer = vec![0; 16 << 10];
     loop {
@@ -279,7 +266,10 @@ async fn read(mut reader: OwnedReadHalf, id: AppId, apps: &Apps) -> io::Result<(
             return Ok(());
         }
         decoder.push(&buffer[..count]);
-        let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        let garbage = |error| {
+            guest.refuse(Reason::Garbage, None, &error);
+            io::Error::new(io::ErrorKind::InvalidData, error)
+        };
         while let Some(message) = decoder.take::<FromApp>().map_err(garbage)? {
             let is_urgent = matches!(
                 message,
@@ -290,7 +280,13 @@ async fn read(mut reader: OwnedReadHalf, id: AppId, apps: &Apps) -> io::Result<(
                     | FromApp::Opened(_)
             );
             let heard = apps.with(|table| table.heard(id, message));
-            heard.map_err(|Refused| io::Error::other("the application broke the protocol"))?;
+            heard.map_err(|Refused| {
+                let error = "the application broke the protocol, or speaks another version";
+                guest.refuse(Reason::Order, None, error);
+                io::Error::other(error)
+            })?;
+            // The first message is a hello.
+            guest.authenticate();
             if is_urgent {
                 apps.ended.notify_one();
             }

@@ -1,20 +1,19 @@
 //! The agent with its I/O: joins a coordinator, and joins again when the connection is lost.
 
 use std::io;
-use std::net::{IpAddr, SocketAddr};
+use std::net::IpAddr;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use covey_api::Endpoint;
 use covey_proto::{Decoder, FromAgent, Refusal, ToAgent, USES, encode};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
-use tokio::net::TcpStream;
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::ClientConfig;
-use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::agent::Agent;
 use crate::enforcer::{CoordinatorEvent, Enforcer};
@@ -24,7 +23,7 @@ use crate::processor::{Meter, Processors};
 #[derive(Clone)]
 pub struct Joining {
     /// Where the coordinator listens for agents.
-    pub coordinator: SocketAddr,
+    pub coordinator: Endpoint,
     /// The port of the fabric that this host is.
     pub port: u32,
     /// The credential where there is no mutual TLS.
@@ -44,7 +43,7 @@ pub struct Joining {
 pub enum JoinError {
     /// The coordinator refuses the agent for good.
     #[error("{0}: the coordinator refuses this agent: {1}")]
-    Refused(SocketAddr, &'static str),
+    Refused(Endpoint, &'static str),
 }
 
 /// Maximum time that a connection may take to be made.
@@ -116,7 +115,7 @@ pub async fn run_woken(
             SessionEnd::Refused(refusal) => {
                 tracing::warn!(port = joining.port, coordinator = %joining.coordinator, ?refusal, "the coordinator refuses this agent");
                 if let Some(why) = for_good(refusal) {
-                    return Err(JoinError::Refused(joining.coordinator, why));
+                    return Err(JoinError::Refused(joining.coordinator.clone(), why));
                 }
             }
             SessionEnd::Broken(error) => {
@@ -191,7 +190,7 @@ async fn session(
     enforcer: &mut dyn Enforcer,
     host: &mut Host<'_>,
 ) -> SessionEnd {
-    let connecting = timeout(PATIENCE, TcpStream::connect(joining.coordinator)).await;
+    let connecting = timeout(PATIENCE, joining.coordinator.connect()).await;
     let stream = match connecting.map_err(io::Error::from).flatten() {
         Ok(stream) => stream,
         Err(error) => return SessionEnd::Broken(error),
@@ -206,7 +205,7 @@ async fn session(
     let result = match &joining.tls {
         None => talk(stream, &socket, agent, joining, enforcer, host).await,
         Some(tls) => {
-            let name = ServerName::IpAddress(joining.coordinator.ip().into());
+            let name = joining.coordinator.server_name();
             let connecting = TlsConnector::from(tls.clone()).connect(name, stream);
             match timeout(PATIENCE, connecting).await.map_err(io::Error::from).flatten() {
                 Ok(stream) => talk(stream, &socket, agent, joining, enforcer, host).await,

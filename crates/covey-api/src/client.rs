@@ -1,6 +1,5 @@
 //! A client of the REST API, for commands and tests.
 
-use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http_body_util::{BodyExt, Full};
@@ -9,17 +8,17 @@ use hyper::client::conn::http1::{SendRequest, handshake};
 use hyper::{Request, header};
 use hyper_util::rt::TokioIo;
 use thiserror::Error;
-use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::rustls::ClientConfig;
-use tokio_rustls::rustls::pki_types::ServerName;
+
+use crate::endpoint::Endpoint;
 
 /// Why there is no answer.
 #[derive(Debug, Error)]
 pub enum ClientError {
     /// No connection.
     #[error("{0}: {1}")]
-    Connect(SocketAddr, std::io::Error),
+    Connect(Endpoint, std::io::Error),
     /// The connection broke.
     #[error("{0}")]
     Http(#[from] hyper::Error),
@@ -63,18 +62,19 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects, with TLS if `tls` says how. The coordinator's certificate must be for `localhost` or
-    /// the address.
+    /// Connects, with TLS if `tls` says how. The coordinator's certificate must have the name or the
+    /// address that is connected to.
     ///
     /// # Errors
     /// When there is no connection.
     pub async fn connect(
-        address: SocketAddr,
+        address: impl Into<Endpoint>,
         token: &[u8],
         tls: Option<Arc<ClientConfig>>,
     ) -> Result<Client, ClientError> {
-        let io = |error| ClientError::Connect(address, error);
-        let stream = TcpStream::connect(address).await.map_err(io)?;
+        let address: Endpoint = address.into();
+        let io = |error| ClientError::Connect(address.clone(), error);
+        let stream = address.connect().await.map_err(io)?;
         stream.set_nodelay(true).map_err(io)?;
         let sender = match tls {
             None => {
@@ -83,7 +83,7 @@ impl Client {
                 sender
             }
             Some(tls) => {
-                let name = ServerName::IpAddress(address.ip().into());
+                let name = address.server_name();
                 let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(io)?;
                 let (sender, connection) = handshake(TokioIo::new(stream)).await?;
                 tokio::spawn(connection);

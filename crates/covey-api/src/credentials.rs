@@ -4,12 +4,19 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use thiserror::Error;
+use tokio_rustls::rustls::client::{ResolvesClientCert, WebPkiServerVerifier};
+use tokio_rustls::rustls::crypto::ring;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{CertificateDer, PrivateKeyDer};
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer,
+};
+use tokio_rustls::rustls::sign::CertifiedKey;
+use tokio_rustls::rustls::{ClientConfig, RootCertStore, SignatureScheme};
+
+use crate::acl;
 
 /// Why credentials cannot be made or used.
 #[derive(Debug, Error)]
@@ -118,16 +125,34 @@ impl Credentials {
             .map_err(|error| CredentialError::Content { path, what: error.to_string() })
     }
 
-    /// For an agent that joins.
+    /// The lists of revoked certificates, if there is the file `crl.pem`.
+    ///
+    /// # Errors
+    /// When they cannot be read.
+    pub fn revocation_lists(
+        &self,
+    ) -> Result<Vec<CertificateRevocationListDer<'static>>, CredentialError> {
+        let path = self.path("crl.pem");
+        if !path.exists() {
+            return Ok(Vec::new());
+        }
+        let content = |error: &dyn std::fmt::Display| CredentialError::Content {
+            path: path.clone(),
+            what: error.to_string(),
+        };
+        let lists = CertificateRevocationListDer::pem_file_iter(&path).map_err(|e| content(&e))?;
+        lists.collect::<Result<_, _>>().map_err(|e| content(&e))
+    }
+
+    /// For an agent that joins. Each connection shows the certificate that the folder has then, so that a renewed one
+    /// needs no restart.
     ///
     /// # Errors
     /// When they cannot be used.
     pub fn agent(&self) -> Result<Arc<ClientConfig>, CredentialError> {
-        ClientConfig::builder()
-            .with_root_certificates(self.roots()?)
-            .with_client_auth_cert(self.certificates("agent")?, self.key("agent")?)
-            .map(Arc::new)
-            .map_err(|error| CredentialError::Use(error.to_string()))
+        let shown = Arc::new(ShownCertificate::of(self.clone())?);
+        let config = ClientConfig::builder().with_webpki_verifier(self.verifier()?);
+        Ok(Arc::new(config.with_client_cert_resolver(shown)))
     }
 
     /// For a client that asks.
@@ -135,12 +160,59 @@ impl Credentials {
     /// # Errors
     /// When they cannot be used.
     pub fn client(&self) -> Result<Arc<ClientConfig>, CredentialError> {
-        let config = ClientConfig::builder().with_root_certificates(self.roots()?);
+        let config = ClientConfig::builder().with_webpki_verifier(self.verifier()?);
         Ok(Arc::new(config.with_no_client_auth()))
+    }
+
+    /// Verifies that the other side has a certificate of the CA that is not revoked.
+    fn verifier(&self) -> Result<Arc<WebPkiServerVerifier>, CredentialError> {
+        let verifier = WebPkiServerVerifier::builder(Arc::new(self.roots()?))
+            .with_crls(self.revocation_lists()?)
+            .allow_unknown_revocation_status()
+            .only_check_end_entity_revocation();
+        verifier.build().map_err(|error| CredentialError::Use(error.to_string()))
     }
 }
 
-/// Checks that only its owner may read a file.
+/// The certificate of an agent, as its folder has it.
+#[derive(Debug)]
+struct ShownCertificate {
+    credentials: Credentials,
+    /// What was last read, in case that the files are being replaced.
+    last: Mutex<Arc<CertifiedKey>>,
+}
+
+impl ShownCertificate {
+    fn of(credentials: Credentials) -> Result<ShownCertificate, CredentialError> {
+        let last = Mutex::new(read_certified(&credentials)?);
+        Ok(ShownCertificate { credentials, last })
+    }
+}
+
+impl ResolvesClientCert for ShownCertificate {
+    fn resolve(&self, _: &[&[u8]], _: &[SignatureScheme]) -> Option<Arc<CertifiedKey>> {
+        let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Ok(found) = read_certified(&self.credentials) {
+            *last = found;
+        }
+        Some(last.clone())
+    }
+
+    fn has_certs(&self) -> bool {
+        true
+    }
+}
+
+/// The certificate and key of the agent.
+fn read_certified(credentials: &Credentials) -> Result<Arc<CertifiedKey>, CredentialError> {
+    let (certificates, key) = (credentials.certificates("agent")?, credentials.key("agent")?);
+    CertifiedKey::from_der(certificates, key, &ring::default_provider())
+        .map(Arc::new)
+        .map_err(|error| CredentialError::Use(format!("agent.pem with agent.key: {error}")))
+}
+
+/// Checks that only its owner may read a file, or that an access control list lets nobody else read it but this
+/// process's user and root. systemd hands credentials over as such files.
 ///
 /// # Errors
 /// When others may, or the file cannot be found.
@@ -148,7 +220,8 @@ pub fn check_mode(path: &Path) -> Result<(), CredentialError> {
     let metadata = fs::metadata(path)
         .map_err(|source| CredentialError::Io { path: path.to_owned(), source })?;
     let mode = metadata.permissions().mode() & 0o777;
-    if mode & 0o077 == 0 {
+    // Of a file with a list, the bits of the group are the most that the list gives to anybody.
+    if mode & 0o077 == 0 || (mode & 0o037 == 0 && acl::is_for_us_alone(path)) {
         return Ok(());
     }
     Err(CredentialError::Mode { path: path.to_owned(), mode })

@@ -5,19 +5,29 @@
 //! `Credentials` that it shows, which a feature adds.
 
 #[cfg(feature = "client")]
+mod acl;
+#[cfg(feature = "client")]
 mod client;
 #[cfg(feature = "client")]
 mod credentials;
+#[cfg(feature = "client")]
+mod endpoint;
+mod overview;
 mod problem;
 mod serde_integers;
 mod spec;
 mod status;
 
+pub use overview::{CoordinatorStatus, FullLink, Waiting};
 pub use problem::Problem;
 pub use spec::{CoflowSpec, Flow, Move, Update};
-pub use status::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence, UnnamedFlow};
+pub use status::{
+    AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence, RelayStatus, UnnamedFlow,
+};
 
 #[cfg(feature = "client")]
 pub use client::{Client, ClientError, Response};
 #[cfg(feature = "client")]
 pub use credentials::{CredentialError, Credentials, check_mode, read_token};
+#[cfg(feature = "client")]
+pub use endpoint::{Endpoint, EndpointError};

@@ -164,4 +164,40 @@ pub struct AgentStatus {
     pub applied: u64,
     /// Number of flows that it is to serve.
     pub flows: usize,
+    /// The number of its session, as in logs; absent if it has none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub session: Option<u64>,
+    /// Its address, or that of its relay.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub peer: Option<SocketAddr>,
+    /// The number of its relay's session, if it has joined through one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relay: Option<u64>,
+    /// The version of the messages that it speaks.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub protocol: Option<u16>,
+    /// Seconds since it joined.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub joined_s: Option<f64>,
+    /// Seconds since it said something; absent if it never has.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub heard_s: Option<f64>,
+    /// Seconds for which a schedule that it was sent is not applied.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub unapplied_s: Option<f64>,
+}
+
+/// A relay that has joined, as `GET /v1/relays` reports it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct RelayStatus {
+    /// The number of its session, as in logs.
+    pub session: u64,
+    /// Its address.
+    pub peer: SocketAddr,
+    /// Number of agents that have joined through it.
+    pub agents: usize,
+    /// Seconds since it joined.
+    pub joined_s: f64,
+    /// Seconds since it said something.
+    pub heard_s: f64,
 }

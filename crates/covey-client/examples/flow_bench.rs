@@ -397,7 +397,7 @@ async fn thousand(folder: &Path) -> Result<(), Failure> {
             });
             let ask_every = Duration::from_millis(10);
             let joining = Joining {
-                coordinator: address,
+                coordinator: address.into(),
                 port: 0,
                 token: Vec::new(),
                 tls: None,

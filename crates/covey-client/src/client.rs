@@ -8,7 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
-use covey_api::{CoflowSpec, CoflowStatus, Update};
+use covey_api::{CoflowSpec, CoflowStatus, Endpoint, Update};
 use covey_proto::{Direction, FlowHeader, FlowKey};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::{Semaphore, mpsc};
@@ -26,7 +26,7 @@ pub struct Options {
     /// The socket of the agent on this host; `None`: flows are not scheduled.
     pub agent: Option<PathBuf>,
     /// Where the coordinator listens for clients; `None` for an application that only joins coflows.
-    pub coordinator: Option<SocketAddr>,
+    pub coordinator: Option<Endpoint>,
     /// Folder with the credentials: `token`, and `ca.pem` if the coordinator uses TLS.
     pub credentials: PathBuf,
     /// Maximum time of each wait of a flow, whether or not a schedule has mentioned the flow before. After it the flow
@@ -50,7 +50,7 @@ impl Default for Options {
         Options {
             mode: Mode::Coordinator,
             agent: Some(PathBuf::from("covey-data/agent.sock")),
-            coordinator: Some(SocketAddr::from(([127, 0, 0, 1], 7420))),
+            coordinator: Some(SocketAddr::from(([127, 0, 0, 1], 7420)).into()),
             credentials: PathBuf::from("covey-data"),
             hold_max: Some(Duration::from_secs(60)),
             start_small: 0,
@@ -228,7 +228,7 @@ impl Client {
         if host.is_some() {
             options.coordinator = None;
         }
-        let rest = match options.coordinator {
+        let rest = match options.coordinator.clone() {
             None => None,
             Some(address) => match Rest::new(address, &options.credentials, options.deadline) {
                 Err(error) if !options.credentials.join("token").exists() => {

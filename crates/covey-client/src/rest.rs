@@ -1,12 +1,11 @@
 //! The coordinator's REST API, as an application uses it.
 
-use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use covey_api::{
-    Client as Connection, ClientError, CoflowSpec, CoflowStatus, Page, Response, Update,
+    Client as Connection, ClientError, CoflowSpec, CoflowStatus, Endpoint, Page, Response, Update,
 };
 use thiserror::Error;
 use tokio_rustls::rustls::pki_types::CertificateDer;
@@ -66,7 +65,7 @@ impl RestError {
 
 /// A coordinator, and the credential for it.
 pub struct Rest {
-    address: SocketAddr,
+    address: Endpoint,
     folder: PathBuf,
     token: Mutex<Vec<u8>>,
     tls: Option<Arc<ClientConfig>>,
@@ -88,7 +87,7 @@ impl Rest {
     ///
     /// # Errors
     /// When the credentials cannot be read.
-    pub fn new(address: SocketAddr, folder: &Path, deadline: Duration) -> Result<Rest, RestError> {
+    pub fn new(address: Endpoint, folder: &Path, deadline: Duration) -> Result<Rest, RestError> {
         let bad = |path: &Path, what: &dyn std::fmt::Display| RestError::Credentials {
             path: path.display().to_string(),
             what: what.to_string(),
@@ -231,7 +230,7 @@ impl Rest {
             Some(open) => open,
             None => {
                 let token = lock(&self.token).clone();
-                Connection::connect(self.address, &token, self.tls.clone()).await?
+                Connection::connect(self.address.clone(), &token, self.tls.clone()).await?
             }
         };
         let answer = connection.ask(method, path, headers, body).await?;

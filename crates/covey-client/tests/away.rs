@@ -79,7 +79,7 @@ async fn client(coordinator: SocketAddr, strict: bool) -> (tempfile::TempDir, Cl
     std::fs::write(folder.path().join("token"), "secret").expect("a file");
     let options = Options {
         agent: None,
-        coordinator: Some(coordinator),
+        coordinator: Some(coordinator.into()),
         credentials: folder.path().to_owned(),
         deadline: DEADLINE,
         strict,

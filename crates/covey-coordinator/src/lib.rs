@@ -7,6 +7,8 @@
 //! connection.
 
 #[cfg(feature = "server")]
+mod authority;
+#[cfg(feature = "server")]
 mod connections;
 mod driver;
 #[cfg(feature = "server")]
@@ -15,10 +17,14 @@ mod layers;
 mod record;
 #[cfg(feature = "server")]
 mod relay;
+#[cfg(feature = "server")]
+mod reload;
 mod request;
 #[cfg(feature = "server")]
 mod server;
 mod state;
+#[cfg(feature = "server")]
+mod tokens;
 
 pub use driver::Driver;
 pub use layers::LayerOf;
@@ -29,8 +35,12 @@ pub use state::{
 };
 
 #[cfg(feature = "server")]
+pub use authority::{Authority, Certificate, Issued, Owner, OwnerError, Serial, VALIDITY, is_name};
+#[cfg(feature = "server")]
 pub use journal::{Damage, Inspection, JournalError, Repaired, inspect, repair};
 #[cfg(feature = "server")]
 pub use relay::{Relay, RelayConfig, RelayError};
 #[cfg(feature = "server")]
-pub use server::{Authority, ServeError, Server, ServerConfig};
+pub use server::{ServeError, Server, ServerConfig};
+#[cfg(feature = "server")]
+pub use tokens::{Right, Rights, RightsError, TokenEntry, TokenFile, is_token_name};

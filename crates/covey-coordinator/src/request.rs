@@ -1,7 +1,8 @@
 //! Requests of clients, and answers.
 
 use covey_api::{
-    AgentStatus, CoflowSpec, CoflowStatus, FlowRate, Page, Problem, UnnamedFlow, Update,
+    AgentStatus, CoflowSpec, CoflowStatus, FlowRate, Page, Problem, RelayStatus, UnnamedFlow,
+    Update, Waiting,
 };
 use serde::Serialize;
 
@@ -66,6 +67,13 @@ pub enum Request {
         /// The most to list.
         limit: usize,
     },
+    /// List coflows without a rate, with numbers from `from` on.
+    Waiting {
+        /// The first number.
+        from: u64,
+        /// The most to list.
+        limit: usize,
+    },
     /// List ports from `from` on, with their agents.
     Agents {
         /// The first port.
@@ -94,6 +102,10 @@ pub enum Reply {
     Schedule(Page<FlowRate>),
     /// Flows that no application has named.
     Flows(Page<UnnamedFlow>),
+    /// Coflows without a rate.
+    Waiting(Page<Waiting>),
     /// Agents.
     Agents(Page<AgentStatus>),
+    /// Relays.
+    Relays(Page<RelayStatus>),
 }

@@ -82,6 +82,8 @@ pub fn parse_duration(text: &str) -> Result<f64, String> {
         "us" => 1e-6,
         "ns" => 1e-9,
         "min" => 60.0,
+        "h" => 3600.0,
+        "d" => 86_400.0,
         _ => return Err(expected()),
     };
     Ok(value * factor)
@@ -151,6 +153,8 @@ mod tests {
         assert_eq!(parse_size("4096"), Ok(4096.0));
         assert_eq!(parse_duration("8ms"), Ok(0.008));
         assert_eq!(parse_duration("0"), Ok(0.0));
+        assert_eq!(parse_duration("30d"), Ok(2_592_000.0));
+        assert_eq!(parse_duration("1.5h"), Ok(5400.0));
     }
 
     #[test]

@@ -23,6 +23,8 @@ impl Relay {
     pub fn start(covey: &Path, coordinator: &Coordinator) -> Result<Relay, LoadError> {
         let mut process = Command::new(covey)
             .args(["relay", "--listen", "127.0.0.1:0", "--max-agents", "19900", "--log", "warn"])
+            // All agents have one address.
+            .args(["--max-agents-per-peer", "19900"])
             .args(["--coordinator", &coordinator.agents.to_string()])
             .arg("--credentials")
             .arg(coordinator.relay_credentials())

@@ -74,10 +74,10 @@ pub async fn replay(
     let intervals = since("covey_intervals_total");
     let spread = |part: &str| {
         let of = |sum: &str| {
-            since(&format!("covey_interval_cpu_seconds_{sum}{{part=\"{part}\"}}")) / intervals
+            since(&format!("covey_interval_cpu_seconds_{sum}total{{part=\"{part}\"}}")) / intervals
         };
-        let mean_s = of("sum");
-        let deviation_s = (of("squares") - mean_s * mean_s).max(0.0).sqrt();
+        let mean_s = of("");
+        let deviation_s = (of("squared_") - mean_s * mean_s).max(0.0).sqrt();
         Spread { mean_ms: 1e3 * mean_s, deviation_ms: 1e3 * deviation_s }
     };
     let each = |name: &str| since(name) / intervals;

@@ -96,7 +96,7 @@ pub async fn host(config: Host) -> Result<(), TestbedError> {
     let options = config.scheduling.map(|scheduling| match scheduling {
         Scheduling::Coordinator { agent, coordinator, credentials } => Options {
             agent: Some(agent),
-            coordinator: Some(coordinator),
+            coordinator: Some(coordinator.into()),
             credentials,
             hold_max: None,
             start_small: 0,

@@ -6,11 +6,12 @@ use std::time::Duration;
 
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
-use covey_agent::{ENFORCERS, Joining, MadeEnforcer, Processors, Setup};
+use covey_agent::{ENFORCERS, Joining, MadeEnforcer, Processors, Setup, SocketOptions};
 use covey_core::units;
 
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, Logs, Shown};
+use crate::quantity;
 
 /// Enforce a coordinator's schedules on this host
 #[derive(Debug, Args)]
@@ -39,6 +40,18 @@ pub struct Agent {
     /// folder of --credentials, or agent-PORT.sock if another agent uses that]
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
+    /// Group, by name or number, whose members may use the socket [default: the agent's group, with mode 0600]
+    #[arg(long, value_name = "GROUP")]
+    socket_group: Option<String>,
+    /// Mode of the socket, in octal [default: 0600, and 0660 with --socket-group]
+    #[arg(long, value_name = "MODE")]
+    socket_mode: Option<String>,
+    /// Maximum number of connections of applications
+    #[arg(long, value_name = "N", default_value_t = SocketOptions::default().limits.max)]
+    max_apps: usize,
+    /// Maximum number of connections of applications of one user
+    #[arg(long, value_name = "N", default_value_t = SocketOptions::default().limits.max_per_peer)]
+    max_apps_per_user: usize,
     /// With --enforcer htb: the network device through which flows leave
     #[arg(long, value_name = "NAME", required_if_eq("enforcer", "htb"))]
     device: Option<String>,
@@ -76,10 +89,18 @@ impl Agent {
         self.logs.start();
         let (coordinator, address) = (&self.coordinator, &self.address);
         let processors = self.processors()?;
+        let setup = self.setup()?;
         let joining = joining(self.port, coordinator, &self.shown, address, processors)?;
         let runtime = live::runtime_here()?;
-        let MadeEnforcer { mut enforcer, woken } = runtime.block_on(self.enforcer())?;
+        let MadeEnforcer { mut enforcer, woken } = runtime.block_on(self.enforcer(&setup))?;
         runtime.block_on(async {
+            // The credentials are read at each connection: there is nothing to do, and nothing to end for.
+            let mut reload = live::asked_to_reload();
+            tokio::spawn(async move {
+                while reload.recv().await.is_some() {
+                    tracing::info!("the credentials are read at the next connection");
+                }
+            });
             tokio::select! {
                 joined = covey_agent::run_woken(&joining, enforcer.as_mut(), &woken) => {
                     joined.map_err(|error| Failure::Input(error.to_string()))
@@ -120,6 +141,7 @@ impl Agent {
         Ok(Setup {
             port: self.port,
             sockets,
+            socket: self.socket_options()?,
             report_every: REPORT_EVERY,
             device: self.device.clone(),
             link_rate: link_rate.transpose()?,
@@ -127,11 +149,33 @@ impl Agent {
         })
     }
 
-    async fn enforcer(&self) -> Result<MadeEnforcer, Failure> {
+    /// Who may use the socket.
+    fn socket_options(&self) -> Result<SocketOptions, Failure> {
+        let mut options = SocketOptions::default();
+        if let Some(text) = &self.socket_group {
+            options.group = Some(group(text)?);
+            options.mode = 0o660;
+        }
+        if let Some(text) = &self.socket_mode {
+            let mode = u32::from_str_radix(text, 8).ok().filter(|mode| *mode <= 0o777);
+            let expected = "a mode in octal, like 0660";
+            options.mode = mode
+                .ok_or_else(|| Failure::argument("--socket-mode", expected, format!("'{text}'")))?;
+        }
+        for (name, value) in
+            [("--max-apps", self.max_apps), ("--max-apps-per-user", self.max_apps_per_user)]
+        {
+            quantity::within(name, value, 1..=live::MAX_CONNECTIONS)?;
+        }
+        (options.limits.max, options.limits.max_per_peer) = (self.max_apps, self.max_apps_per_user);
+        Ok(options)
+    }
+
+    async fn enforcer(&self, setup: &Setup) -> Result<MadeEnforcer, Failure> {
         // The parser of arguments has checked the name.
         let info =
             ENFORCERS.iter().find(|info| info.name == self.enforcer).unwrap_or(&ENFORCERS[0]);
-        info.make(&self.setup()?).await.map_err(|error| Failure::Input(error.to_string()))
+        info.make(setup).await.map_err(|error| Failure::Input(error.to_string()))
     }
 }
 
@@ -143,15 +187,29 @@ pub fn joining(
     named: &[String],
     processors: Processors,
 ) -> Result<Joining, Failure> {
+    let coordinator = live::endpoint("--coordinator", coordinator)?;
+    let port = quantity::within("--port", port, 0..=live::MAX_PORTS - 1)?;
     let credentials = shown.credentials();
     let tls = credentials.has_certificates().then(|| credentials.agent()).transpose()?;
     let token = match tls {
         Some(_) => Vec::new(),
         None => shown.token()?.ok_or_else(|| shown.none())?,
     };
-    let coordinator = live::address("--coordinator", coordinator)?;
     let (ask_every, addresses) = (REPORT_EVERY, addresses(named)?);
     Ok(Joining { coordinator, port, token, tls, ask_every, processors, addresses })
+}
+
+/// The number of a group.
+fn group(text: &str) -> Result<u32, Failure> {
+    if let Ok(number) = text.parse() {
+        return Ok(number);
+    }
+    let found = nix::unistd::Group::from_name(text);
+    let found = found.map_err(|error| Failure::Other(format!("--socket-group: {error}")))?;
+    let expected = "a group that this host knows";
+    let group =
+        found.ok_or_else(|| Failure::argument("--socket-group", expected, format!("'{text}'")))?;
+    Ok(group.gid.as_raw())
 }
 
 /// The addresses that `--address` names, or else those of this host.

@@ -190,18 +190,21 @@ impl Attach {
         let port = self.port.unwrap_or_default();
         let (coordinator, address) = (&self.coordinator, &self.address);
         let joining = joining(port, coordinator, &self.shown, address, Processors::None)?;
+        let runtime = live::runtime_here()?;
+        let unknown = |error| Failure::Input(format!("--coordinator: {coordinator}: {error}"));
+        let ends = runtime.block_on(joining.coordinator.resolve()).map_err(unknown)?;
         let hold = Hold::new().map_err(|error| Failure::Other(error.to_string()))?;
         // What an earlier one left behind that was killed.
         release(&target).map_err(refused)?;
         let ignored = Ignored {
             ports: self.except_port.iter().copied().collect(),
-            ends: [joining.coordinator].into(),
+            ends: ends.into_iter().collect(),
             own: joining.addresses.iter().copied().collect(),
         };
         let mut attached =
             Attached::new(target, ignored, Some(hold), connects()).map_err(refused)?;
         let never = Notify::new();
-        live::runtime_here()?.block_on(async {
+        runtime.block_on(async {
             tokio::select! {
                 joined = covey_agent::run_woken(&joining, &mut attached, &never) => {
                     joined.map_err(|error| Failure::Input(error.to_string()))

@@ -1,12 +1,14 @@
 //! The commands.
 
 use clap::error::ErrorKind;
-use clap::{CommandFactory, Parser, Subcommand};
+use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::agent::Agent;
 use crate::attach::{Attach, Detach};
 use crate::bound::Bound;
+use crate::certs::Certs;
 use crate::compare::Compare;
+use crate::config::Config;
 use crate::failure::Failure;
 use crate::identify::Identify;
 use crate::journal::Journal;
@@ -15,9 +17,12 @@ use crate::policies::Policies;
 use crate::relay::Relay;
 use crate::reproduce::Reproduce;
 use crate::serve::Serve;
+use crate::settings;
 use crate::simulate::Simulate;
 use crate::status::Status;
 use crate::testbed::{Process, Testbed};
+use crate::token::Token;
+use crate::top::Top;
 use crate::trace::Trace;
 use crate::usage;
 
@@ -54,12 +59,16 @@ enum Command {
     Reproduce(Reproduce),
     Trace(Trace),
     Identify(Identify),
-    Serve(Serve),
+    Serve(Box<Serve>),
     Agent(Agent),
     Attach(Attach),
     Detach(Detach),
     Relay(Relay),
     Status(Status),
+    Top(Top),
+    Config(Config),
+    Certs(Certs),
+    Token(Token),
     #[command(subcommand)]
     Journal(Journal),
     Testbed(Testbed),
@@ -70,8 +79,28 @@ enum Command {
 
 /// Runs the command that the arguments of the process name.
 pub fn run() -> Result<(), Failure> {
-    match Cli::try_parse() {
-        Ok(Cli { command }) => match command {
+    let program = settings::with_config_option(Cli::command());
+    let completed = settings::complete(&program, std::env::args_os().collect())?;
+    let parsed = program.clone().try_get_matches_from(&completed.arguments);
+    match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
+        Ok(Cli { command }) => command.run(&program).map_err(|failure| completed.locate(failure)),
+        Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
+            Err(Failure::Usage(help.render().to_string()))
+        }
+        Err(help) if !help.use_stderr() => output::print(|out| write!(out, "{}", help.render())),
+        Err(error) => {
+            let arguments = completed.arguments.iter().skip(1);
+            let arguments: Vec<_> = arguments.map(|it| it.to_string_lossy().into_owned()).collect();
+            let message = usage::in_one_line(&error, &program, &arguments);
+            Err(completed.locate(Failure::Input(message)))
+        }
+    }
+}
+
+impl Command {
+    /// Runs the command, which is one of `program`.
+    fn run(self, program: &clap::Command) -> Result<(), Failure> {
+        match self {
             Command::Compare(compare) => compare.run(),
             Command::Simulate(simulate) => simulate.run(),
             Command::Bound(bound) => bound.run(),
@@ -85,18 +114,13 @@ pub fn run() -> Result<(), Failure> {
             Command::Detach(detach) => detach.run(),
             Command::Relay(relay) => relay.run(),
             Command::Status(status) => status.run(),
+            Command::Top(top) => top.run(),
+            Command::Config(config) => config.run(program),
+            Command::Certs(certs) => certs.run(),
+            Command::Token(token) => token.run(),
             Command::Journal(journal) => journal.run(),
             Command::Testbed(testbed) => testbed.run(),
             Command::TestbedPart(process) => process.run(),
-        },
-        Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
-            Err(Failure::Usage(help.render().to_string()))
-        }
-        Err(help) if !help.use_stderr() => output::print(|out| write!(out, "{}", help.render())),
-        Err(error) => {
-            let arguments = std::env::args_os().skip(1);
-            let arguments: Vec<_> = arguments.map(|it| it.to_string_lossy().into_owned()).collect();
-            Err(Failure::Input(usage::in_one_line(&error, &Cli::command(), &arguments)))
         }
     }
 }

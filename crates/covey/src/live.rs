@@ -3,9 +3,11 @@
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 
-use covey_api::{CredentialError, Credentials, read_token};
+use covey_api::{CredentialError, Credentials, Endpoint, read_token};
+use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 
@@ -15,6 +17,13 @@ pub const CLIENTS: &str = "127.0.0.1:7420";
 pub const AGENTS: &str = "127.0.0.1:7421";
 /// The default address of a relay for agents.
 pub const RELAYED: &str = "127.0.0.1:7422";
+
+/// The most ports of a fabric.
+pub const MAX_PORTS: u32 = 1_000_000;
+/// The most connections that a limit may allow; no process may open as many files.
+pub const MAX_CONNECTIONS: usize = 1_000_000;
+/// The most threads for connections.
+pub const MAX_THREADS: usize = 1024;
 
 /// The level and format of logs.
 #[derive(Debug, clap::Args)]
@@ -46,7 +55,7 @@ impl Logs {
 }
 
 /// The credentials of a process that connects.
-#[derive(Debug, clap::Args)]
+#[derive(Debug, Clone, clap::Args)]
 pub struct Shown {
     /// Folder with the coordinator's credentials, or with a copy of the needed ones
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
@@ -113,9 +122,68 @@ pub async fn asked_to_end() {
     }
 }
 
-/// Reads an address from an argument.
+/// Reads an address from an argument. With port 0 the system chooses a port to listen at.
 pub fn address(argument: &str, text: &str) -> Result<SocketAddr, Failure> {
     text.parse().map_err(|_| {
         Failure::argument(argument, "an address like 127.0.0.1:7420", format!("'{text}'"))
     })
+}
+
+/// Refuses an address for probes that is one of the others, which have these names.
+pub fn check_apart(
+    others: &[(&str, SocketAddr)],
+    health: Option<SocketAddr>,
+) -> Result<(), Failure> {
+    // With port 0 the system chooses a port of its own.
+    let Some(health) = health.filter(|address| address.port() != 0) else { return Ok(()) };
+    match others.iter().find(|(_, other)| *other == health) {
+        None => Ok(()),
+        Some((name, _)) => {
+            Err(Failure::argument("--health", format!("another address than {name}"), health))
+        }
+    }
+}
+
+/// Reads the host and the port of a process to connect to from an argument.
+pub fn endpoint(argument: &str, text: &str) -> Result<Endpoint, Failure> {
+    let endpoint: Endpoint = text
+        .parse()
+        .map_err(|error| Failure::Input(format!("{argument}: {error}, found '{text}'")))?;
+    if endpoint.port() == 0 {
+        return Err(Failure::argument(argument, "a port above 0", endpoint));
+    }
+    Ok(endpoint)
+}
+
+/// Messages when the process receives SIGHUP, which asks it to read its credentials again. Must be called in a runtime.
+pub fn asked_to_reload() -> mpsc::Receiver<()> {
+    let (sender, receiver) = mpsc::channel(1);
+    // Without a handler the signal ends the process.
+    if let Ok(mut hangup) = signal(SignalKind::hangup()) {
+        tokio::spawn(async move {
+            while hangup.recv().await.is_some() {
+                // Several signals at once are one.
+                let _ = sender.try_send(());
+            }
+        });
+    }
+    receiver
+}
+
+/// Files that a process needs beside its connections.
+const OTHER_FILES: usize = 64;
+
+/// Raises the limit of open files as far as the system allows, and warns if it is too low for so many connections.
+pub fn check_files(connections: usize) {
+    let limit = getrlimit(Resource::Nofile);
+    // It may stay as it is: then the warning says so.
+    let _ = setrlimit(Resource::Nofile, Rlimit { current: limit.maximum, ..limit });
+    let needed = (connections + OTHER_FILES) as u64;
+    if let Some(files) = getrlimit(Resource::Nofile).current.filter(|files| *files < needed) {
+        tracing::warn!(
+            files,
+            needed,
+            "fewer files may be open (ulimit -n) than the limits of connections need"
+        );
+    }
 }

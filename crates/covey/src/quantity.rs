@@ -1,4 +1,7 @@
-//! Rates and times from arguments.
+//! Rates, times and numbers from arguments.
+
+use std::fmt::Display;
+use std::ops::RangeInclusive;
 
 use covey_core::units;
 
@@ -16,4 +19,30 @@ pub fn time(argument: &str, text: &str) -> Result<f64, Failure> {
         Ok(_) => Err(Failure::argument(argument, "a time above zero", format!("'{text}'"))),
         Err(problem) => Err(Failure::Input(format!("{argument}: {problem}"))),
     }
+}
+
+/// A time within two others, in seconds. These are written as a user would write them, such as `["10ms", "60min"]`.
+pub fn time_within(argument: &str, text: &str, [min, max]: [&str; 2]) -> Result<f64, Failure> {
+    let read = |text: &str| {
+        let time = units::parse_duration(text);
+        time.map_err(|problem| Failure::Input(format!("{argument}: {problem}")))
+    };
+    let seconds = read(text)?;
+    if (read(min)?..=read(max)?).contains(&seconds) {
+        return Ok(seconds);
+    }
+    Err(Failure::argument(argument, format!("from {min} to {max}"), format!("'{text}'")))
+}
+
+/// A number within a range.
+pub fn within<T: PartialOrd + Display>(
+    argument: &str,
+    found: T,
+    range: RangeInclusive<T>,
+) -> Result<T, Failure> {
+    if range.contains(&found) {
+        return Ok(found);
+    }
+    let expected = format!("from {} to {}", range.start(), range.end());
+    Err(Failure::argument(argument, expected, found))
 }

@@ -5,9 +5,11 @@ use std::path::PathBuf;
 use clap::Args;
 use covey_coordinator::{RelayConfig, RelayError};
 
+use crate::doors::AgentDoor;
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, Logs, RELAYED};
 use crate::output;
+use crate::quantity;
 
 /// Carry the sessions of many agents over one connection to the coordinator
 #[derive(Debug, Args)]
@@ -31,9 +33,11 @@ pub struct Relay {
     /// Folder with the relay's credentials
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
     credentials: PathBuf,
-    /// Maximum number of connections of agents
-    #[arg(long, value_name = "N", default_value_t = 16_384)]
-    max_agents: usize,
+    /// Address for probes (/livez, /readyz, /metrics) [default: none]
+    #[arg(long, value_name = "ADDRESS")]
+    health: Option<String>,
+    #[command(flatten)]
+    door: AgentDoor,
     /// Threads for connections
     #[arg(long, value_name = "N", default_value_t = 1)]
     threads: usize,
@@ -48,25 +52,35 @@ impl Relay {
     /// Relays until the process is asked to end.
     pub fn run(self) -> Result<(), Failure> {
         self.logs.start();
-        if !(1..=MAX_AGENTS).contains(&self.max_agents) {
-            let expected = format!("from 1 to {MAX_AGENTS}");
-            return Err(Failure::argument("--max-agents", expected, self.max_agents));
+        let coordinator = live::endpoint("--coordinator", &self.coordinator)?;
+        let listen = live::address("--listen", &self.listen)?;
+        if coordinator == listen.into() {
+            return Err(Failure::argument(
+                "--listen",
+                "another address than --coordinator",
+                listen,
+            ));
         }
-        let config = RelayConfig {
-            coordinator: live::address("--coordinator", &self.coordinator)?,
-            listen: live::address("--listen", &self.listen)?,
-            folder: self.credentials,
-            max_agents: self.max_agents,
-        };
-        live::runtime(self.threads.max(1))?.block_on(async {
+        let health = self.health.map(|text| live::address("--health", &text)).transpose()?;
+        live::check_apart(&[("--listen", listen)], health)?;
+        let threads = quantity::within("--threads", self.threads, 1..=live::MAX_THREADS)?;
+        let limits = self.door.limits(MAX_AGENTS)?;
+        live::check_files(limits.max);
+        let config = RelayConfig { coordinator, listen, folder: self.credentials, limits, health };
+        live::runtime(threads)?.block_on(async {
+            // Before it starts: until then the signal would end the process.
+            let reload = live::asked_to_reload();
             let relay = covey_coordinator::Relay::start(config).await?;
-            let agents = relay.address().map_err(|error| Failure::Other(error.to_string()))?;
+            let other = |error: std::io::Error| Failure::Other(error.to_string());
+            let agents = relay.address().map_err(other)?;
+            let health = relay.health_address().map_err(other)?;
             // Printed for a caller that used port 0 or that waits for the relay.
             output::print(|out| {
                 writeln!(out, "agents {agents}")?;
+                health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(relay.run(live::asked_to_end()).await?)
+            Ok(relay.run(live::asked_to_end(), reload).await?)
         })
     }
 }

@@ -2,14 +2,18 @@
 
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use covey_coordinator::{Authority, Config, ServeError, Server, ServerConfig};
+use covey_coordinator::{Config, Owner, ServeError, Server, ServerConfig};
 
+use crate::certs;
+use crate::doors::Doors;
 use crate::failure::Failure;
 use crate::live::{self, AGENTS, CLIENTS, Logs};
 use crate::output;
 use crate::quantity;
+use crate::settings::ONCE;
 
 /// Schedule the coflows of real hosts: the coordinator
 #[derive(Debug, Args)]
@@ -27,17 +31,23 @@ pub struct Serve {
     #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
     data: PathBuf,
     /// Make a private CA, certificates for coordinator and agents, and the token, then exit
-    #[arg(long)]
+    #[arg(long, help_heading = ONCE)]
     init: bool,
     /// With --init: a name or address of the coordinator, beside localhost
-    #[arg(long, value_name = "NAME", requires = "init")]
+    #[arg(long, value_name = "NAME", requires = "init", help_heading = ONCE)]
     name: Vec<String>,
     /// With --init: a port, or ports such as 0-15; their agents get credentials of their own, in
     /// folders agents/PORT
-    #[arg(long, value_name = "PORTS", requires = "init")]
+    #[arg(long, value_name = "PORTS", requires = "init", help_heading = ONCE)]
     agent: Vec<String>,
+    /// With --init: days for which the certificates are valid, at most until the CA expires
+    #[arg(long, value_name = "N", default_value_t = certs::DAYS, requires = "init", help_heading = ONCE)]
+    days: u32,
+    /// With --init: file with the key of the CA, best on a medium of its own [default: ca.key in the folder]
+    #[arg(long, value_name = "FILE", requires = "init", help_heading = ONCE)]
+    ca_key: Option<PathBuf>,
     /// With --init: a name or address of a relay, which gets credentials of its own, in a folder relays/NAME
-    #[arg(long, value_name = "NAME", requires = "init")]
+    #[arg(long, value_name = "NAME", requires = "init", help_heading = ONCE)]
     relay: Vec<String>,
     /// The policy, with parameters that differ from their defaults
     #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]
@@ -92,18 +102,23 @@ pub struct Serve {
     /// Maximum number of flows of a coflow; each takes about 130 bytes of memory
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_flows: usize,
-    /// Maximum number of connections of clients
-    #[arg(long, value_name = "N", default_value_t = 1024)]
-    max_clients: usize,
-    /// Maximum number of connections of agents
-    #[arg(long, value_name = "N", default_value_t = 16_384)]
-    max_agents: usize,
+    /// Address for probes alone (/livez, /readyz, /metrics) [default: none; clients' address answers them, too]
+    #[arg(long, value_name = "ADDRESS")]
+    health: Option<String>,
+    #[command(flatten)]
+    doors: Doors,
+    /// Time that the body of a request may take
+    #[arg(long, value_name = "TIME", default_value = "30s")]
+    body_timeout: String,
     /// Maximum number of requests a second
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     max_requests: u32,
     /// Length in bytes above which the journal is compacted
     #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
     compact_above: u64,
+    /// File to which each change is added, with who asked for it, as a line of JSON
+    #[arg(long, value_name = "FILE")]
+    audit_log: Option<PathBuf>,
     /// Length of the intervals over which /metrics reports CPU time
     #[arg(long, value_name = "TIME", default_value = "8ms")]
     interval: String,
@@ -127,74 +142,159 @@ impl Serve {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         if self.init {
-            let ports = self.agent.iter().map(|text| ports(text)).collect::<Result<Vec<_>, _>>()?;
-            let relays =
-                self.relay.iter().map(|name| relay(name)).collect::<Result<Vec<_>, _>>()?;
-            let authority = Authority::of(&self.data);
-            authority.init(&self.name)?;
-            ports.into_iter().flatten().try_for_each(|port| authority.admit(port))?;
-            relays.into_iter().try_for_each(|name| authority.admit_relay(name))?;
-            let folder = self.data.display().to_string();
-            return output::print(|out| writeln!(out, "made credentials in {folder}"));
+            return self.init();
         }
-        let threads = self.threads.max(1);
+        let threads = quantity::within("--threads", self.threads, 1..=live::MAX_THREADS)?;
         self.logs.start();
         let config = self.config()?;
+        live::check_files(config.client_limits.max + config.agent_limits.max);
         live::runtime(threads)?.block_on(async {
+            // Before it starts: until then the signal would end the process.
+            let reload = live::asked_to_reload();
             let server = Server::start(config).await?;
-            let (clients, agents) =
-                server.addresses().map_err(|error| Failure::Other(error.to_string()))?;
+            let other = |error: std::io::Error| Failure::Other(error.to_string());
+            let (clients, agents) = server.addresses().map_err(other)?;
+            let health = server.health_address().map_err(other)?;
             // Printed for a caller that used port 0 or that waits for the coordinator.
             output::print(|out| {
                 writeln!(out, "clients {clients}")?;
                 writeln!(out, "agents {agents}")?;
+                health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(server.run(live::asked_to_end()).await?)
+            Ok(server.run(live::asked_to_end(), reload).await?)
         })
+    }
+
+    /// Makes what is missing, and says what it has left as it was.
+    fn init(self) -> Result<(), Failure> {
+        let ports = self.agent.iter().map(|text| ports(text)).collect::<Result<Vec<_>, _>>()?;
+        certs::names("--name", &self.name)?;
+        certs::names("--relay", &self.relay)?;
+        let agents = ports.into_iter().flatten().map(Owner::Agent);
+        let owners: Vec<Owner> = agents.chain(self.relay.into_iter().map(Owner::Relay)).collect();
+        let valid = certs::validity(self.days)?;
+        let authority = certs::authority(self.data, self.ca_key).valid_for(valid);
+        let folder = authority.credentials().folder().display().to_string();
+        let mut said = Vec::new();
+        if authority.init(&self.name)? {
+            said.push(format!("made credentials in {folder}"));
+        } else {
+            said.push(format!(
+                "{folder} has a CA: it and the coordinator's certificate stay (covey certs renew)"
+            ));
+            if !self.name.is_empty() {
+                let names = self.name.join(" ");
+                said.push(format!("not added: {names} (covey certs add-name {names})"));
+            }
+        }
+        let (mut made, mut kept) = (0, Vec::new());
+        for owner in owners {
+            match authority.admit(&owner)? {
+                true => made += 1,
+                false => kept.push(owner.to_string()),
+            }
+        }
+        if made > 0 {
+            said.push(format!("made {made} folders of agents and relays"));
+        }
+        if let [first, ..] = &kept[..] {
+            let count = kept.len();
+            said.push(format!(
+                "{count} have certificates, which stay, as {first} (covey certs renew {first})"
+            ));
+        }
+        output::print(|out| said.iter().try_for_each(|line| writeln!(out, "{line}")))
     }
 
     fn config(self) -> Result<ServerConfig, Failure> {
         let port_rate = quantity::rate("--port-rate", &self.port_rate)?;
-        let heartbeat_s = quantity::time("--heartbeat", &self.heartbeat)?;
-        let lost_after_s = quantity::time("--lost-after", &self.lost_after)?;
-        if lost_after_s <= heartbeat_s {
-            let expected = format!("more than --heartbeat, which is {}", self.heartbeat);
+        let heartbeat_s = quantity::time_within("--heartbeat", &self.heartbeat, PERIODS)?;
+        let lost_after_s = quantity::time_within("--lost-after", &self.lost_after, SPANS)?;
+        if lost_after_s < MIN_HEARTBEATS * heartbeat_s {
+            let expected =
+                format!("at least {MIN_HEARTBEATS} times --heartbeat, which is {}", self.heartbeat);
             return Err(Failure::argument("--lost-after", expected, self.lost_after));
         }
-        if self.ports == 0 || self.ports > 1_000_000 {
-            return Err(Failure::argument("--ports", "from 1 to 1000000", self.ports));
+        let clients = live::address("--clients", &self.clients)?;
+        let agents = live::address("--agents", &self.agents)?;
+        // With port 0 the system chooses two ports.
+        if clients == agents && clients.port() != 0 {
+            return Err(Failure::argument("--agents", "another address than --clients", agents));
         }
+        let health = self.health.map(|text| live::address("--health", &text)).transpose()?;
+        live::check_apart(&[("--clients", clients), ("--agents", agents)], health)?;
+        let most = |argument, found, min| quantity::within(argument, found, min..=MAX_COUNT);
         Ok(ServerConfig {
             folder: self.data,
             policy: self.policy,
-            ports: self.ports,
+            ports: quantity::within("--ports", self.ports, 1..=live::MAX_PORTS)?,
             port_rate,
-            clients: live::address("--clients", &self.clients)?,
-            agents: live::address("--agents", &self.agents)?,
+            clients,
+            agents,
             core: Config {
                 heartbeat_s,
                 lost_after_s,
-                idle_after_s: quantity::time("--idle-after", &self.idle_after)?,
-                silent_after_s: quantity::time("--idle", &self.idle)?,
-                lease_s: quantity::time("--lease", &self.lease)?,
-                forget_after_s: quantity::time("--forget-after", &self.forget_after)?,
-                report_every_s: quantity::time("--report-every", &self.report_every)?,
+                idle_after_s: quantity::time_within("--idle-after", &self.idle_after, SPANS)?,
+                silent_after_s: quantity::time_within("--idle", &self.idle, SPANS)?,
+                lease_s: quantity::time_within("--lease", &self.lease, LEASES)?,
+                forget_after_s: quantity::time_within("--forget-after", &self.forget_after, YEARS)?,
+                report_every_s: quantity::time_within("--report-every", &self.report_every, TICKS)?,
                 reports_always: self.reports == Reports::Always,
-                max_coflows: self.max_coflows,
-                max_flows: self.max_flows,
-                max_expired: self.max_expired,
-                max_gone: self.max_gone,
+                max_coflows: most("--max-coflows", self.max_coflows, 1)?,
+                max_flows: most("--max-flows", self.max_flows, 1)?,
+                max_expired: most("--max-expired", self.max_expired, 0)?,
+                max_gone: most("--max-gone", self.max_gone, 0)?,
                 ..Config::default()
             },
-            max_clients: self.max_clients,
-            max_agents: self.max_agents,
-            max_requests_per_s: self.max_requests.into(),
-            compact_above: self.compact_above,
-            interval_s: quantity::time("--interval", &self.interval)?,
+            health,
+            client_limits: self.doors.clients()?,
+            agent_limits: self.doors.agents()?,
+            body_patience: Duration::from_secs_f64(quantity::time_within(
+                "--body-timeout",
+                &self.body_timeout,
+                PERIODS,
+            )?),
+            max_requests_per_s: quantity::within(
+                "--max-requests",
+                self.max_requests,
+                1..=u32::MAX,
+            )?
+            .into(),
+            compact_above: quantity::within(
+                "--compact-above",
+                self.compact_above,
+                MIN_COMPACTED..=1 << 50,
+            )?,
+            audit_log: self.audit_log,
+            interval_s: quantity::time_within("--interval", &self.interval, TICKS)?,
         })
     }
 }
+
+/// The most that a limit on numbers of coflows or flows may allow.
+const MAX_COUNT: usize = 1_000_000_000;
+
+/// The least length of a journal that is worth compacting, in bytes.
+const MIN_COMPACTED: u64 = 4096;
+
+/// After fewer heartbeats than this a host must not count as lost, because one may be late.
+const MIN_HEARTBEATS: f64 = 3.0;
+
+/// The shortest and the longest time between two things that happen for every batch of messages.
+const TICKS: [&str; 2] = ["1ms", "60min"];
+
+/// The same for what agents and coordinator do all the time.
+const PERIODS: [&str; 2] = ["10ms", "60min"];
+
+/// The shortest and the longest time of silence that means anything.
+const SPANS: [&str; 2] = ["10ms", "1440min"];
+
+/// The shortest and the longest lease. A request may ask for one from a second to a day.
+const LEASES: [&str; 2] = ["100ms", "1440min"];
+
+/// For how long something that has gone may be remembered: up to a year.
+const YEARS: [&str; 2] = ["10ms", "525600min"];
 
 /// Maximum number of folders that one call makes.
 const MAX_ADMITTED: u32 = 100_000;
@@ -208,14 +308,6 @@ fn ports(text: &str) -> Result<RangeInclusive<u32>, Failure> {
         .ok_or_else(|| {
             Failure::argument("--agent", "a port, or ports like 0-15", format!("'{text}'"))
         })
-}
-
-/// Reads the name of a relay from an argument. It is the name of a folder, too.
-fn relay(text: &str) -> Result<&str, Failure> {
-    let is_name = |c: char| c.is_ascii_alphanumeric() || ".-_:".contains(c);
-    let is_fit = text.chars().all(is_name) && text.chars().any(|c| c.is_ascii_alphanumeric());
-    let fit = is_fit.then_some(text);
-    fit.ok_or_else(|| Failure::argument("--relay", "a name or an address", format!("'{text}'")))
 }
 
 impl From<ServeError> for Failure {

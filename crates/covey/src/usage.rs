@@ -154,7 +154,11 @@ fn wrong_value(error: &clap::Error) -> Option<String> {
     } else if source.is::<ParseFloatError>() {
         "a number"
     } else {
-        return Some(format!("{}: {source}", option(error)?));
+        let text = source.to_string();
+        let range = text.split_once(" is not in ").and_then(|(_, range)| range.split_once("..="));
+        let Some((min, max)) = range else { return Some(format!("{}: {text}", option(error)?)) };
+        let option = option(error)?;
+        return Some(format!("{option}: expected from {min} to {max}, found '{found}'"));
     };
     Some(format!("{}: expected {expected}, found '{found}'", option(error)?))
 }

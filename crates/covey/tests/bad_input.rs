@@ -369,11 +369,119 @@ fn times_of_the_live_system() {
     let serve = |more: &[&str]| folder.refusal(&[&["serve", "--data", "data"], more].concat());
     assert!(serve(&["--lost-after", "5sec"]).ends_with("; did you mean '5s'?"));
     assert!(serve(&["--lost-after", "5m"]).ends_with("; did you mean '5min'?"));
-    assert_eq!(serve(&["--heartbeat", "0"]), "--heartbeat: expected a time above zero, found '0'");
-    assert_eq!(
-        serve(&["--heartbeat", "10s"]),
-        "--lost-after: expected more than --heartbeat, which is 10s, found 5s"
-    );
     assert!(serve(&["--port-rate", "10G"]).ends_with("; did you mean '10gbps'?"));
+    assert_eq!(folder.names(), ["tiny.txt"]);
+}
+
+/// Values with which a coordinator, an agent or a relay could not work are refused before anything is made.
+#[test]
+fn nonsense_for_the_live_system() {
+    let folder = TestFolder::new();
+    let (times, counts) = (["10ms", "60min"], ["1", "1000000"]);
+    for (command, option, value, [min, max]) in [
+        ("serve", "--heartbeat", "0", times),
+        ("serve", "--heartbeat", "1ns", times),
+        ("serve", "--heartbeat", "100min", times),
+        ("serve", "--lost-after", "0", ["10ms", "1440min"]),
+        ("serve", "--lost-after", "1e30s", ["10ms", "1440min"]),
+        ("serve", "--idle-after", "1us", ["10ms", "1440min"]),
+        ("serve", "--idle", "0", ["10ms", "1440min"]),
+        ("serve", "--lease", "1ms", ["100ms", "1440min"]),
+        ("serve", "--lease", "1e9min", ["100ms", "1440min"]),
+        ("serve", "--forget-after", "0", ["10ms", "525600min"]),
+        ("serve", "--report-every", "0", ["1ms", "60min"]),
+        ("serve", "--report-every", "1us", ["1ms", "60min"]),
+        ("serve", "--interval", "0", ["1ms", "60min"]),
+        ("serve", "--ports", "0", counts),
+        ("serve", "--ports", "1000001", counts),
+        ("serve", "--max-coflows", "0", ["1", "1000000000"]),
+        ("serve", "--max-flows", "0", ["1", "1000000000"]),
+        ("serve", "--max-gone", "18446744073709551615", ["0", "1000000000"]),
+        ("serve", "--max-expired", "18446744073709551615", ["0", "1000000000"]),
+        ("serve", "--max-clients", "0", counts),
+        ("serve", "--max-clients", "18446744073709551615", counts),
+        ("serve", "--max-agents", "0", counts),
+        ("serve", "--max-requests", "0", ["1", "4294967295"]),
+        ("serve", "--compact-above", "0", ["4096", "1125899906842624"]),
+        ("serve", "--threads", "0", ["1", "1024"]),
+        ("serve", "--threads", "1000000", ["1", "1024"]),
+        ("serve", "--max-clients-per-peer", "0", counts),
+        ("serve", "--max-agents-per-peer", "1000001", counts),
+        ("serve", "--max-unauthenticated", "0", counts),
+        ("serve", "--auth-timeout", "0", times),
+        ("serve", "--auth-timeout", "1e9s", times),
+        ("serve", "--body-timeout", "0", times),
+        ("serve", "--body-timeout", "100min", times),
+        ("relay", "--auth-timeout", "1ns", times),
+        ("relay", "--max-agents-per-peer", "0", counts),
+        ("relay", "--max-unauthenticated", "0", counts),
+        ("relay", "--max-agents", "0", ["1", "65536"]),
+        ("relay", "--max-agents", "65537", ["1", "65536"]),
+        ("relay", "--threads", "0", ["1", "1024"]),
+        ("agent", "--port", "1000000", ["0", "999999"]),
+        ("status", "--limit", "0", ["1", "1000"]),
+        ("status", "--limit", "1001", ["1", "1000"]),
+    ] {
+        let line = folder.refusal(&[command, option, value]);
+        let is_time = value.ends_with(['s', 'n']) || min.ends_with('s');
+        let found = if is_time { format!("'{value}'") } else { value.to_owned() };
+        assert_eq!(line, format!("{option}: expected from {min} to {max}, found {found}"));
+    }
+    for (arguments, says) in [
+        (
+            &["serve", "--lost-after", "20ms"][..],
+            "--lost-after: expected at least 3 times --heartbeat, which is 1s, found 20ms",
+        ),
+        (
+            &["serve", "--heartbeat", "10s"],
+            "--lost-after: expected at least 3 times --heartbeat, which is 10s, found 5s",
+        ),
+        (
+            &["serve", "--clients", "127.0.0.1:7421"],
+            "--agents: expected another address than --clients, found 127.0.0.1:7421",
+        ),
+        (
+            &["relay", "--listen", "127.0.0.1:7421"],
+            "--listen: expected another address than --coordinator, found 127.0.0.1:7421",
+        ),
+        (
+            &["serve", "--health", "127.0.0.1:7420"],
+            "--health: expected another address than --clients, found 127.0.0.1:7420",
+        ),
+        (
+            &["relay", "--health", "127.0.0.1:7422"],
+            "--health: expected another address than --listen, found 127.0.0.1:7422",
+        ),
+        (
+            &["status", "--coordinator", "coordinator.example"],
+            "--coordinator: expected a host and a port, like 10.0.0.1:7420, [::1]:7420 or coordinator.example:7420, found 'coordinator.example'",
+        ),
+        (
+            &["agent", "--port", "0", "--max-apps", "0"],
+            "--max-apps: expected from 1 to 1000000, found 0",
+        ),
+        (
+            &["agent", "--port", "0", "--socket-mode", "999"],
+            "--socket-mode: expected a mode in octal, like 0660, found '999'",
+        ),
+        (
+            &["relay", "--coordinator", "127.0.0.1:0"],
+            "--coordinator: expected a port above 0, found 127.0.0.1:0",
+        ),
+        (
+            &["agent", "--port", "0", "--coordinator", "127.0.0.1:0"],
+            "--coordinator: expected a port above 0, found 127.0.0.1:0",
+        ),
+        (
+            &["agent", "--port", "0", "--cpu", "2"],
+            "--cpu: expected idle, none, or a number from 0 to 1, found '2'",
+        ),
+        (
+            &["status", "--coordinator", "127.0.0.1:0"],
+            "--coordinator: expected a port above 0, found 127.0.0.1:0",
+        ),
+    ] {
+        assert_eq!(folder.refusal(arguments), says);
+    }
     assert_eq!(folder.names(), ["tiny.txt"]);
 }

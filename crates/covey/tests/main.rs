@@ -6,6 +6,7 @@ mod attach;
 mod bad_input;
 mod circles;
 mod common;
+mod config;
 mod crates;
 mod docs;
 mod emulation;

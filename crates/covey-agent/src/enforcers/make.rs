@@ -42,7 +42,8 @@ impl EnforcerInfo {
 async fn listen(setup: &Setup, means: Means) -> Result<Local, SetupError> {
     let mut failed = SetupError::new("--socket", "expected a file, found none");
     for (k, path) in setup.sockets.iter().enumerate() {
-        match Local::listen(path, setup.port, means, setup.report_every).await {
+        let report_every = setup.report_every;
+        match Local::listen_for(setup.socket, path, setup.port, means, report_every).await {
             Ok(local) => {
                 if k > 0 {
                     let (socket, taken) = (path.display(), setup.sockets[0].display());

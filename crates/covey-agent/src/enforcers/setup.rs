@@ -8,6 +8,7 @@ use thiserror::Error;
 
 use crate::enforcer::Enforcer;
 use crate::shaper::Shaper;
+use crate::socket::SocketOptions;
 
 /// An enforcer as `covey agent --enforcer` offers it.
 #[derive(Debug, Clone, Copy)]
@@ -38,6 +39,8 @@ pub struct Setup {
     pub port: u32,
     /// Paths of the socket for applications. The first that can be used is taken.
     pub sockets: Vec<PathBuf>,
+    /// Who may use the socket.
+    pub socket: SocketOptions,
     /// How often applications report what they have sent.
     pub report_every: Duration,
     /// The network device that flows leave by.

@@ -1,19 +1,16 @@
 //! What an agent has to show before it is heard.
 
 use std::io;
-use std::time::Duration;
+use std::sync::Arc;
 
-use covey_proto::Hello;
+use covey_door::{Guest, Reason};
+use covey_proto::{Hello, ProtoError, Refusal};
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
-use tokio_rustls::TlsAcceptor;
-use tokio_rustls::rustls::client::verify_server_name;
-use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName};
-use tokio_rustls::rustls::server::ParsedCertificate;
+use tokio_rustls::rustls::pki_types::CertificateDer;
 
-/// How long a connection may take to say hello.
-pub(crate) const PATIENCE: Duration = Duration::from_secs(10);
+use crate::authority::{Serial, ServerTls, Tls, speaks_for};
+use crate::tokens::{Right, Tokens};
 
 /// A connection, encrypted or not.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
@@ -22,26 +19,27 @@ impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
 
 /// What agents have to show.
 pub(crate) struct Admission {
-    /// Mutual TLS; without it agents show the token.
-    pub tls: Option<TlsAcceptor>,
-    /// The token.
-    pub token: Vec<u8>,
+    /// Mutual TLS; without it agents show a token.
+    pub tls: Tls,
+    /// The tokens.
+    pub tokens: Arc<Tokens>,
 }
 
 impl Admission {
     /// Accepts a connection. Returns it with the certificate that the other side has shown.
     ///
     /// # Errors
-    /// When the connection breaks or takes too long, or the certificate is not one of the CA; `refused` is called for
-    /// the certificate.
+    /// When the connection breaks, or the certificate is not one of the CA: that is a refusal.
     pub async fn accept(
         &self,
         stream: TcpStream,
-        refused: impl FnOnce(&io::Error),
+        guest: &Guest,
     ) -> io::Result<(Box<dyn Stream>, Option<CertificateDer<'static>>)> {
         stream.set_nodelay(true)?;
-        let Some(tls) = &self.tls else { return Ok((Box::new(stream), None)) };
-        let stream = timeout(PATIENCE, tls.accept(stream)).await?.inspect_err(refused)?;
+        let tls = self.tls.borrow().clone();
+        let Some(tls) = tls else { return Ok((Box::new(stream), None)) };
+        let failed = |error: &io::Error| handshake_failed(guest, error);
+        let stream = tls.acceptor.accept(stream).await.inspect_err(failed)?;
         let shown = stream.get_ref().1.peer_certificates().and_then(|all| all.first());
         let shown = shown.map(|certificate| certificate.clone().into_owned());
         Ok((Box::new(stream), shown))
@@ -55,31 +53,54 @@ impl Admission {
         }
     }
 
-    /// Whether a token is right, where tokens count.
+    /// Whether a token has the right to join, where tokens count.
     pub fn admits_token(&self, token: &[u8]) -> bool {
-        self.tls.is_none() && same_secret(token, &self.token)
+        let holder = || self.tokens.holder(token);
+        self.tls.borrow().is_none() && holder().is_some_and(|holder| holder.has(Right::Operate))
+    }
+
+    /// Returns when a certificate is revoked that somebody has shown.
+    pub async fn revoked(&self, shown: Option<Serial>) {
+        let mut tls = self.tls.clone();
+        if let Some(serial) = shown {
+            let is_revoked = |tls: &Option<_>| {
+                tls.as_ref().is_some_and(|tls: &ServerTls| tls.revoked.contains(&serial))
+            };
+            if tls.wait_for(is_revoked).await.is_ok() {
+                return;
+            }
+        }
+        std::future::pending().await
     }
 }
 
-/// The domain of the names in agents' certificates.
-pub(crate) const AGENTS: &str = "agents.covey.internal";
-
-/// The name in the certificate of a port's agent.
-pub(crate) fn name_of(port: u32) -> String {
-    format!("port-{port}.{AGENTS}")
+/// Counts and logs a handshake that failed, unless the other side has merely left: many probes only connect.
+pub(super) fn handshake_failed(guest: &Guest, error: &io::Error) {
+    use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
+    if !matches!(error.kind(), UnexpectedEof | ConnectionReset | BrokenPipe) {
+        guest.refuse(Reason::Handshake, None, error);
+    }
 }
 
-/// Whether somebody with this certificate, which a CA of ours has signed, may speak for a port.
-pub(crate) fn speaks_for(certificate: &CertificateDer<'_>, port: u32) -> bool {
-    let parsed = ParsedCertificate::try_from(certificate);
-    let name = ServerName::try_from(name_of(port));
-    parsed
-        .ok()
-        .zip(name.ok())
-        .is_some_and(|(parsed, name)| verify_server_name(&parsed, &name).is_ok())
+/// Counts and logs that somebody may not join who claims to be the agent of `port`.
+pub(crate) fn refuse(guest: &Guest, refusal: Refusal, port: Option<u32>, who: &str) {
+    match refusal {
+        Refusal::Credential => {
+            guest.refuse(
+                Reason::Credential,
+                port,
+                format_args!("the credential of {who} is wrong"),
+            );
+        }
+        Refusal::Version => {
+            guest.refuse(Reason::Version, port, format_args!("{who} speaks another version"));
+        }
+        _ => guest.refuse(Reason::Order, port, format_args!("{who} does not begin with hello")),
+    }
 }
 
-/// Whether two secrets are equal. The time that this takes does not reveal where they differ.
-pub(crate) fn same_secret(a: &[u8], b: &[u8]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).fold(0, |differs, (a, b)| differs | (a ^ b)) == 0
+/// Counts and logs bytes that are no message.
+pub(crate) fn garbage(guest: &Guest, port: Option<u32>, error: ProtoError) -> io::Error {
+    guest.refuse(Reason::Garbage, port, &error);
+    io::Error::new(io::ErrorKind::InvalidData, error)
 }

@@ -2,6 +2,7 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, BufWriter, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::{Path, PathBuf};
 
 use super::format::MAGIC;
@@ -31,7 +32,7 @@ pub(super) fn write_new(
     written: impl FnOnce(&mut BufWriter<&File>) -> io::Result<u64>,
 ) -> io::Result<(File, u64)> {
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(true).truncate(true);
+    options.read(true).write(true).create(true).truncate(true).mode(0o600);
     let file = options.open(folder.join(NEW))?;
     let mut out = BufWriter::new(&file);
     out.write_all(MAGIC)?;

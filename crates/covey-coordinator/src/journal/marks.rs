@@ -4,8 +4,9 @@
 //! blocks, on disk before the first of a block is acknowledged, and a start goes on behind the reserved ones.
 //! A coordinator that ends well leaves the exact numbers.
 
-use std::fs::{self, File};
+use std::fs::{self, OpenOptions};
 use std::io::{self, Write};
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use serde::{Deserialize, Serialize};
@@ -56,7 +57,9 @@ impl Marks {
         let new = folder.join(format!("{IDS}.new"));
         let mut bytes = MAGIC.to_vec();
         frame(&serde_json::to_vec(self)?, &mut bytes)?;
-        let mut file = File::create(&new)?;
+        let mut options = OpenOptions::new();
+        options.write(true).create(true).truncate(true).mode(0o600);
+        let mut file = options.open(&new)?;
         file.write_all(&bytes)?;
         file.sync_data()?;
         fs::rename(&new, folder.join(IDS))?;

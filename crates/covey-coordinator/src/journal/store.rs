@@ -2,8 +2,9 @@
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
-use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::{DirBuilderExt, MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
 
 use super::error::JournalError;
 use super::files::{NAME, free_name, put_in_place, write_new};
@@ -49,7 +50,7 @@ impl Journal {
     pub fn open(folder: &Path) -> Result<(Journal, Found), JournalError> {
         let path = folder.join(NAME);
         let io = |source| JournalError::Io { path: path.clone(), source };
-        fs::create_dir_all(folder).map_err(io)?;
+        fs::DirBuilder::new().recursive(true).mode(0o700).create(folder).map_err(io)?;
         let lock = lock(folder)?;
         let known = Marks::read(folder)?;
         let (mut file, version) = open_or_begin(folder, known.unwrap_or_default().bytes)?;
@@ -115,19 +116,23 @@ impl Journal {
         self.lost
     }
 
-    /// Writes all of these records, or none of them. When it returns they are on disk.
+    /// Writes all of these records, or none of them. When it returns they are on disk. Returns how long the disk took
+    /// to synchronise.
     ///
     /// # Errors
     /// When they cannot be written.
-    pub fn append<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) -> io::Result<()> {
+    pub fn append<'a>(
+        &mut self,
+        records: impl IntoIterator<Item = &'a Record>,
+    ) -> io::Result<Duration> {
         let records: Vec<&Record> = records.into_iter().collect();
         let bytes = frames(records.iter().copied())?;
         self.trim()?;
         self.check_place(self.length)?;
         self.reserve(&records)?;
-        self.write_behind(&bytes)?;
+        let synced = self.write_behind(&bytes)?;
         self.length += bytes.len() as u64;
-        Ok(())
+        Ok(synced)
     }
 
     /// Finds out whether records can be written.
@@ -142,18 +147,23 @@ impl Journal {
         self.trim()
     }
 
-    /// Writes bytes behind the whole ones and synchronises them, or cuts them off again.
-    fn write_behind(&mut self, bytes: &[u8]) -> io::Result<()> {
+    /// Writes bytes behind the whole ones and synchronises them, or cuts them off again. Returns how long the disk took
+    /// to synchronise.
+    fn write_behind(&mut self, bytes: &[u8]) -> io::Result<Duration> {
         self.ragged = true;
-        let written = self.file.write_all(bytes).and_then(|()| self.file.sync_data());
-        let written = written.and_then(|()| self.check_place(self.length + bytes.len() as u64));
-        if let Err(error) = written {
+        let written = self.file.write_all(bytes).and_then(|()| {
+            let begin = Instant::now();
+            self.file.sync_data()?;
+            let synced = begin.elapsed();
+            self.check_place(self.length + bytes.len() as u64)?;
+            Ok(synced)
+        });
+        match written {
+            Ok(_) => self.ragged = false,
             // If this fails too, the next write tries it again first.
-            let _ = self.trim();
-            return Err(error);
+            Err(_) => _ = self.trim(),
         }
-        self.ragged = false;
-        Ok(())
+        written
     }
 
     /// Whether the folder still has the open file under its name, and the file this length.
@@ -245,7 +255,7 @@ fn open_or_begin(folder: &Path, expected: u64) -> Result<(File, Version), Journa
     let path = folder.join(NAME);
     let io = |source| JournalError::Io { path: path.clone(), source };
     let mut options = OpenOptions::new();
-    options.read(true).write(true).create(expected == 0).truncate(false);
+    options.read(true).write(true).create(expected == 0).truncate(false).mode(0o600);
     let mut file = match options.open(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound => {
             return Err(JournalError::Cut { folder: folder.to_owned(), expected, found: 0 });

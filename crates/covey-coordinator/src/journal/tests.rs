@@ -114,7 +114,9 @@ fn numbers_of_a_tail_that_was_cut_are_not_given_again() {
     let (mut journal, _) = Journal::open(folder.path()).expect("a new journal");
     journal.append([&Record::Epoch(1)]).expect("a disk");
     let short = journal.length();
-    (0..5).for_each(|id| journal.append([&registered(id)]).expect("a disk"));
+    for id in 0..5 {
+        journal.append([&registered(id)]).expect("a disk");
+    }
     // As if the process were killed: nothing is left in order.
     let (bytes, marks) = (fs::read(folder.path().join(NAME)), Marks::read(folder.path()));
     drop(journal);

@@ -2,13 +2,14 @@
 
 use std::io;
 
+use covey_door::{Guest, Reason};
 use covey_proto::{Decoder, FromAgent, FromRelay, Hello, MAX_PIECE, Refusal, ToAgent, encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 use super::uplink::Uplink;
-use crate::connections::{Admission, Outbox, PATIENCE, Rest};
+use crate::authority::Serial;
+use crate::connections::{Admission, Outbox, Rest, garbage, refuse};
 
 /// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
 const READ: usize = 1024;
@@ -18,14 +19,12 @@ pub(super) async fn serve(
     admission: &Admission,
     uplink: &Uplink,
     stream: TcpStream,
+    guest: &Guest,
 ) -> io::Result<()> {
-    let refuse = |error: &io::Error| {
-        tracing::warn!(%error, "an agent was refused for its certificate");
-    };
-    let (stream, shown) = admission.accept(stream, refuse).await?;
+    let (stream, shown) = admission.accept(stream, guest).await?;
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut decoder = Decoder::default();
-    let first = timeout(PATIENCE, first(&mut reader, &mut decoder)).await??;
+    let first = first(guest, &mut reader, &mut decoder).await?;
     let (hello, refusal) = match first {
         Some(FromAgent::Hello(hello)) => {
             let admits = admission.admits(&hello, shown.as_ref());
@@ -34,15 +33,18 @@ pub(super) async fn serve(
         Some(_) => (None, Some(Refusal::Order)),
         None => return Ok(()),
     };
+    let serial = shown.as_ref().and_then(Serial::of);
     drop(shown);
+    let port = hello.as_ref().map(|hello| hello.port);
     let (Some(hello), None) = (hello, refusal) else {
         let refusal = refusal.unwrap_or(Refusal::Order);
-        tracing::warn!(?refusal, "an agent was refused");
+        refuse(guest, refusal, port, "the agent");
         let mut bytes = Vec::new();
         encode(&ToAgent::Refused(refusal), &mut bytes);
         writer.write_all(&bytes).await?;
         return writer.shutdown().await;
     };
+    guest.authenticate();
     let session = uplink.number();
     let (outbox, rest) = Outbox::new(session, Box::new(writer));
     uplink.joined(session, outbox);
@@ -53,6 +55,10 @@ pub(super) async fn serve(
     let result = tokio::select! {
         result = hear(uplink, session, begin, reader) => result,
         result = deliver(uplink, session, rest) => result,
+        () = admission.revoked(serial) => {
+            guest.refuse(Reason::Credential, port, "the certificate is revoked");
+            Ok(())
+        }
     };
     uplink.left(session).await;
     result
@@ -60,12 +66,13 @@ pub(super) async fn serve(
 
 /// The first message; `None` when the agent has left.
 async fn first(
+    guest: &Guest,
     reader: &mut (impl AsyncRead + Unpin),
     decoder: &mut Decoder,
 ) -> io::Result<Option<FromAgent>> {
     let mut buffer = [0; READ];
     loop {
-        let garbage = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+        let garbage = |error| garbage(guest, None, error);
         if let Some(message) = decoder.take().map_err(garbage)? {
             return Ok(Some(message));
         }

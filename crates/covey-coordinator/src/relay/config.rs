@@ -3,20 +3,23 @@
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
-use covey_api::CredentialError;
+use covey_api::{CredentialError, Endpoint};
+use covey_door::Limits;
 use thiserror::Error;
 
 /// What a relay is to be.
 #[derive(Debug, Clone)]
 pub struct RelayConfig {
     /// Where the coordinator listens for agents.
-    pub coordinator: SocketAddr,
+    pub coordinator: Endpoint,
     /// Where agents connect.
     pub listen: SocketAddr,
     /// The folder with the relay's credentials.
     pub folder: PathBuf,
-    /// The most connections of agents.
-    pub max_agents: usize,
+    /// Limits of connections of agents.
+    pub limits: Limits,
+    /// Where probes connect, if they are to.
+    pub health: Option<SocketAddr>,
 }
 
 /// Why a relay cannot start, or go on.
@@ -29,10 +32,10 @@ pub enum RelayError {
     #[error(
         "{0} is not a loopback address: expected certificates in the folder (covey serve --init --relay)"
     )]
-    Public(SocketAddr),
+    Public(String),
     /// The coordinator refuses the relay for good.
     #[error("{0}: the coordinator refuses this relay: {1}")]
-    Refused(SocketAddr, &'static str),
+    Refused(Endpoint, &'static str),
     /// An address cannot be used.
     #[error("{what}: {source}")]
     Io {

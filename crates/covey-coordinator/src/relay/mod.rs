@@ -6,6 +6,7 @@
 
 mod agents;
 mod config;
+mod probes;
 mod relaying;
 mod uplink;
 

@@ -5,16 +5,19 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use covey_api::Credentials;
+use covey_door::{Door, Guest};
 use covey_proto::Refusal;
 use tokio::net::{TcpListener, TcpStream};
-use tokio::sync::watch;
-use tokio_rustls::{TlsAcceptor, TlsConnector};
+use tokio::sync::{mpsc, watch};
+use tokio_rustls::TlsConnector;
 
-use super::agents;
 use super::config::{RelayConfig, RelayError};
 use super::uplink::{Uplink, UplinkEnd, join};
-use crate::connections::{Admission, Stop, accept};
-use crate::server::Authority;
+use super::{agents, probes};
+use crate::authority::{Listener, LiveTls};
+use crate::connections::{Admission, Http, PROBES, Stop, accept, bind};
+use crate::reload::Watched;
+use crate::tokens::Tokens;
 
 /// The time before the second attempt to join; it doubles with each failure.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
@@ -26,6 +29,10 @@ const MAX_WAIT: Duration = Duration::from_millis(800);
 pub struct Relay {
     config: RelayConfig,
     listener: TcpListener,
+    health: Option<TcpListener>,
+    live: Arc<LiveTls>,
+    /// What is read again when it changes.
+    watched: Watched,
     admission: Arc<Admission>,
     /// For the connection to the coordinator, to which the relay shows an agent's certificate.
     tls: Option<TlsConnector>,
@@ -38,26 +45,32 @@ impl Relay {
     /// When it cannot start.
     pub async fn start(config: RelayConfig) -> Result<Relay, RelayError> {
         let credentials = Credentials::of(&config.folder);
-        let (admission, tls) = match credentials.has_certificates() {
-            true => {
-                let below = TlsAcceptor::from(Authority::of(&config.folder).for_relayed_agents()?);
-                let above = TlsConnector::from(credentials.agent()?);
-                (Admission { tls: Some(below), token: Vec::new() }, Some(above))
-            }
+        let live = LiveTls::start(&credentials, Listener::Relay)?;
+        let tls = match live.is_used() {
+            true => Some(TlsConnector::from(credentials.agent()?)),
             false => {
-                for address in [config.listen, config.coordinator] {
-                    if !address.ip().is_loopback() {
-                        return Err(RelayError::Public(address));
-                    }
+                let addresses = [config.listen].into_iter().chain(config.health);
+                let mut others = addresses.filter(|address| !address.ip().is_loopback());
+                let other = others.next().map(|address| address.to_string());
+                let above = &config.coordinator;
+                let above = (!above.is_loopback()).then(|| above.to_string());
+                if let Some(address) = other.or(above) {
+                    return Err(RelayError::Public(address));
                 }
-                let token = covey_api::read_token(&credentials.token_path())?;
-                (Admission { tls: None, token }, None)
+                // There must be one to show.
+                covey_api::read_token(&credentials.token_path())?;
+                None
             }
         };
-        let listener = TcpListener::bind(config.listen)
-            .await
-            .map_err(|source| RelayError::Io { what: config.listen.to_string(), source })?;
-        Ok(Relay { config, listener, admission: Arc::new(admission), tls })
+        let tokens = Tokens::start(&config.folder)?;
+        let admission = Admission { tls: live.for_agents(), tokens: tokens.clone() };
+        let listen = |address: SocketAddr| {
+            bind(address).map_err(|source| RelayError::Io { what: address.to_string(), source })
+        };
+        let (listener, health) = (listen(config.listen)?, config.health.map(listen).transpose()?);
+        let watched = Watched::of(vec![live.clone(), tokens]);
+        let admission = Arc::new(admission);
+        Ok(Relay { config, listener, health, live, watched, admission, tls })
     }
 
     /// Where agents can connect.
@@ -68,21 +81,41 @@ impl Relay {
         self.listener.local_addr()
     }
 
-    /// Relays until `stop` resolves.
+    /// Where probes can connect, if they are to.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn health_address(&self) -> std::io::Result<Option<SocketAddr>> {
+        self.health.as_ref().map(TcpListener::local_addr).transpose()
+    }
+
+    /// Relays until `stop` resolves. Reads credentials again when they change, and when `reload` has a message.
     ///
     /// # Errors
     /// When the coordinator refuses the relay for good.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), RelayError> {
-        let Relay { config, listener, admission, tls } = self;
+    pub async fn run(
+        self,
+        stop: impl Future<Output = ()>,
+        reload: mpsc::Receiver<()>,
+    ) -> Result<(), RelayError> {
+        let Relay { config, listener, health, live, watched, admission, tls } = self;
         let (uplinks, uplink) = watch::channel(None);
         let (_stopper, stop_all) = watch::channel(false);
-        let (serving, max) = (admission.clone(), config.max_agents);
-        let serve = move |stream, peer, _| run(serving.clone(), uplink.clone(), stream, peer);
-        let full = || tracing::warn!("a connection above --max-agents was closed");
-        let accepting = accept(listener, max, full, Stop(stop_all), serve);
+        let stop_all = Stop(stop_all);
+        let (door, probing) = (Door::new("agents", config.limits), Door::new("health", PROBES));
+        if let Some(listener) = health {
+            let doors = Arc::from([door.clone(), probing.clone()]);
+            let tls = live.for_clients();
+            let http = Http { router: probes::router(uplink.clone(), doors, live), tls };
+            tokio::spawn(http.listen(listener, probing, stop_all.clone()));
+        }
+        let serving = admission.clone();
+        let serve = move |stream, guest, _| run(serving.clone(), uplink.clone(), stream, guest);
+        let accepting = accept(listener, door, stop_all, serve);
         tokio::select! {
             () = accepting => Ok(()),
-            refused = keep_joined(&config, tls.as_ref(), &admission.token, &uplinks) => Err(refused),
+            () = watched.keep(reload) => Ok(()),
+            refused = keep_joined(&config, tls.as_ref(), &uplinks) => Err(refused),
             () = stop => Ok(()),
         }
     }
@@ -92,13 +125,18 @@ impl Relay {
 async fn keep_joined(
     config: &RelayConfig,
     tls: Option<&TlsConnector>,
-    token: &[u8],
     uplinks: &watch::Sender<Option<Arc<Uplink>>>,
 ) -> RelayError {
-    let coordinator = config.coordinator;
+    let coordinator = &config.coordinator;
+    let path = Credentials::of(&config.folder).token_path();
     let mut wait = FIRST_WAIT;
     loop {
-        let (over, agents) = match join(coordinator, tls, token).await {
+        // It may have changed since the last attempt; the coordinator refuses one that is not there.
+        let token = match tls {
+            Some(_) => Vec::new(),
+            None => covey_api::read_token(&path).unwrap_or_default(),
+        };
+        let (over, agents) = match join(coordinator, tls, &token).await {
             Ok(joined) => {
                 wait = FIRST_WAIT;
                 uplinks.send_replace(Some(joined.uplink.clone()));
@@ -111,7 +149,7 @@ async fn keep_joined(
         match over {
             UplinkEnd::Refused(refusal) => {
                 if let Some(why) = for_good(refusal) {
-                    return RelayError::Refused(coordinator, why);
+                    return RelayError::Refused(coordinator.clone(), why);
                 }
                 tracing::warn!(%coordinator, ?refusal, "the coordinator refuses this relay");
             }
@@ -138,15 +176,15 @@ async fn run(
     admission: Arc<Admission>,
     uplink: watch::Receiver<Option<Arc<Uplink>>>,
     stream: TcpStream,
-    peer: SocketAddr,
+    guest: Arc<Guest>,
 ) {
     let Some(uplink) = uplink.borrow().clone() else { return };
     let mut over = uplink.over();
     let served = tokio::select! {
-        served = agents::serve(&admission, &uplink, stream) => served,
+        served = agents::serve(&admission, &uplink, stream, &guest) => served,
         () = over.asked() => Ok(()),
     };
     if let Err(error) = served {
-        tracing::debug!(%peer, %error, "connection of an agent ended");
+        tracing::debug!(%error, "connection of an agent ended");
     }
 }

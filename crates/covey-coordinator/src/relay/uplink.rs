@@ -2,18 +2,16 @@
 
 use std::collections::HashMap;
 use std::io;
-use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
+use covey_api::Endpoint;
 use covey_proto::{Decoder, FromRelay, RELAY_VERSION, Refusal, RelayHello, ToRelay, encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
-use tokio::net::TcpStream;
 use tokio::sync::{mpsc, watch};
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::pki_types::ServerName;
 
 use crate::connections::{Outbox, Stop, Stream, lock};
 
@@ -124,17 +122,16 @@ pub(super) struct Joined {
 
 /// Connects to the coordinator, and says hello.
 pub(super) async fn join(
-    coordinator: SocketAddr,
+    coordinator: &Endpoint,
     tls: Option<&TlsConnector>,
     token: &[u8],
 ) -> Result<Joined, UplinkEnd> {
-    let stream =
-        timeout(PATIENCE, TcpStream::connect(coordinator)).await.map_err(io::Error::from)??;
+    let stream = timeout(PATIENCE, coordinator.connect()).await.map_err(io::Error::from)??;
     stream.set_nodelay(true)?;
     let stream: Box<dyn Stream> = match tls {
         None => Box::new(stream),
         Some(tls) => {
-            let name = ServerName::IpAddress(coordinator.ip().into());
+            let name = coordinator.server_name();
             let connecting = timeout(PATIENCE, tls.connect(name, stream)).await;
             Box::new(connecting.map_err(io::Error::from)??)
         }

@@ -1,74 +1,76 @@
 //! Connections of agents.
 
 use std::io;
-use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
+use covey_door::{Guest, Reason};
 use covey_proto::{Decoder, FromAgent, Message, Opening, Refusal, ToAgent, encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
-use tokio::time::timeout;
 
 use super::command::Command;
-use super::joining::{Agents, garbage, refused, tell};
-use super::metrics::count;
+use super::joining::{Agents, tell};
 use super::push::write_rest;
 use super::relays;
-use super::route::Route;
-use crate::connections::{Outbox, PATIENCE, Stop};
+use super::route::{Peer, Route};
+use crate::authority::Serial;
+use crate::connections::{Outbox, Stop, garbage, refuse};
 
 /// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
 const READ: usize = 1024;
 
 /// Serves one connection until it ends, or the server stops.
-pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, peer: SocketAddr, mut stop: Stop) {
+pub(super) async fn run(agents: Arc<Agents>, stream: TcpStream, guest: Arc<Guest>, mut stop: Stop) {
     let served = tokio::select! {
-        served = serve(&agents, stream) => served,
+        served = serve(&agents, stream, &guest) => served,
         () = stop.asked() => Ok(()),
     };
     if let Err(error) = served {
-        tracing::debug!(%peer, %error, "connection of an agent ended");
+        tracing::debug!(%error, "connection of an agent ended");
     }
 }
 
-async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
-    let refuse = |error: &io::Error| {
-        count(&agents.shared.refused.credentials);
-        tracing::warn!(%error, "an agent was refused for its certificate");
-    };
-    let (stream, shown) = agents.admission.accept(stream, refuse).await?;
+async fn serve(agents: &Agents, stream: TcpStream, guest: &Guest) -> io::Result<()> {
+    let peer = stream.peer_addr()?;
+    let (stream, shown) = agents.admission.accept(stream, guest).await?;
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut decoder = Decoder::default();
-    let first = timeout(PATIENCE, next(agents, &mut reader, &mut decoder)).await??;
+    let first = next(guest, None, &mut reader, &mut decoder).await?;
+    let mut port = None;
     let refusal = match &first {
         Some(Opening::Relay(hello)) => {
             // Boxed, so that the tasks of agents do not have its size.
             let writer = Box::new(writer);
-            return Box::pin(relays::serve(agents, hello, shown, reader, writer, decoder)).await;
+            let relay = relays::serve(agents, (guest, peer), hello, shown, reader, writer, decoder);
+            return Box::pin(relay).await;
         }
         Some(Opening::Agent(FromAgent::Hello(hello))) => {
+            port = Some(hello.port);
             let admits = agents.admission.admits(hello, shown.as_ref());
             (!admits).then_some(Refusal::Credential)
         }
         Some(Opening::Agent(_)) => Some(Refusal::Order),
         None => return Ok(()),
     };
+    let serial = shown.as_ref().and_then(Serial::of);
     drop(shown);
     let (Some(Opening::Agent(hello)), None) = (first, refusal) else {
         let refusal = refusal.unwrap_or(Refusal::Order);
-        refused(agents, refusal, "an agent");
+        refuse(guest, refusal, port, "the agent");
         let mut bytes = Vec::new();
         encode(&ToAgent::Refused(refusal), &mut bytes);
         writer.write_all(&bytes).await?;
         return writer.shutdown().await;
     };
+    guest.authenticate();
     let session = agents.next_session.fetch_add(1, Ordering::Relaxed);
     let (outbox, rest) = Outbox::new(session, Box::new(writer));
-    tell(agents, Command::Joined(session, Route::Own(outbox))).await?;
+    let peer = Peer { address: peer, relay: None };
+    tell(agents, Command::Joined(session, Route::Own(outbox), peer)).await?;
     tell(agents, Command::Heard(session, hello)).await?;
     let read = async {
-        while let Some(message) = next(agents, &mut reader, &mut decoder).await? {
+        while let Some(message) = next(guest, port, &mut reader, &mut decoder).await? {
             tell(agents, Command::Heard(session, message)).await?;
         }
         Ok(())
@@ -77,6 +79,10 @@ async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
     let result = tokio::select! {
         result = read => result,
         result = write => result,
+        () = agents.admission.revoked(serial) => {
+            guest.refuse(Reason::Credential, port, "the certificate is revoked");
+            Ok(())
+        }
     };
     tell(agents, Command::Closed(session)).await?;
     result
@@ -84,7 +90,8 @@ async fn serve(agents: &Agents, stream: TcpStream) -> io::Result<()> {
 
 /// The next message; `None` when the agent has left.
 async fn next<M: Message>(
-    agents: &Agents,
+    guest: &Guest,
+    port: Option<u32>,
     reader: &mut (impl AsyncRead + Unpin),
     decoder: &mut Decoder,
 ) -> io::Result<Option<M>> {
@@ -93,7 +100,7 @@ async fn next<M: Message>(
         match decoder.take() {
             Ok(Some(message)) => return Ok(Some(message)),
             Ok(None) => {}
-            Err(error) => return Err(garbage(agents, error)),
+            Err(error) => return Err(garbage(guest, port, error)),
         }
         let count = reader.read(&mut buffer).await?;
         if count == 0 {

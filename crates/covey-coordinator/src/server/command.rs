@@ -4,7 +4,7 @@ use covey_proto::FromAgent;
 use tokio::sync::oneshot;
 
 use super::jobs::Written;
-use super::route::Route;
+use super::route::{Peer, Route};
 use crate::request::{Answer, Request};
 use crate::state::SessionId;
 
@@ -12,7 +12,7 @@ use crate::state::SessionId;
 pub(super) enum Command {
     Request(Request, oneshot::Sender<Answer>),
     /// A connection whose first message is a hello with the right credential.
-    Joined(SessionId, Route),
+    Joined(SessionId, Route, Peer),
     Heard(SessionId, FromAgent),
     Closed(SessionId),
     /// A connection that was full can take messages again.

@@ -2,8 +2,10 @@
 
 use std::net::SocketAddr;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use covey_api::CredentialError;
+use covey_door::Limits;
 use covey_sched::SpecError;
 use thiserror::Error;
 
@@ -27,14 +29,20 @@ pub struct ServerConfig {
     pub agents: SocketAddr,
     /// Limits and times.
     pub core: Config,
-    /// The most connections of clients.
-    pub max_clients: usize,
-    /// The most connections of agents.
-    pub max_agents: usize,
+    /// Where only probes connect: an address of their own, if they are to have one.
+    pub health: Option<SocketAddr>,
+    /// Limits of connections of clients.
+    pub client_limits: Limits,
+    /// Limits of connections of agents.
+    pub agent_limits: Limits,
+    /// The time that the body of a request may take.
+    pub body_patience: Duration,
     /// The most requests of clients a second.
     pub max_requests_per_s: f64,
     /// The journal is compacted when it is longer than this, in bytes.
     pub compact_above: u64,
+    /// The file for the audit log, if there is to be one.
+    pub audit_log: Option<PathBuf>,
     /// Length of the intervals for which CPU is reported, in seconds (Philae, Tables 6 and 7).
     pub interval_s: f64,
 }
@@ -79,6 +87,14 @@ pub enum ServeError {
     /// The journal cannot be used.
     #[error(transparent)]
     Journal(#[from] JournalError),
+    /// The audit log cannot be written.
+    #[error("audit log {}: {source}", path.display())]
+    Audit {
+        /// The file.
+        path: PathBuf,
+        /// Why it cannot be written.
+        source: std::io::Error,
+    },
     /// Without certificates clients and agents may connect from this machine only.
     #[error(
         "{0} is not a loopback address: expected certificates in the folder (covey serve --init)"

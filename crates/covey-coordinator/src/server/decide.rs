@@ -5,6 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
+use covey_api::AgentStatus;
 use covey_core::Time;
 use covey_proto::{FromAgent, Schedule, ToAgent, encode};
 use tokio::runtime::Handle;
@@ -14,10 +15,10 @@ use tokio::time::{Instant as Deadline, timeout_at};
 use super::command::Command;
 use super::jobs::{Job, Written};
 use super::metrics::Used;
-use super::route::{Group, Route};
+use super::route::{Group, Peer, Route};
 use super::shared::{Numbered, PAST, Shared};
 use crate::connections::lock;
-use crate::request::Answer;
+use crate::request::{Answer, Reply};
 use crate::state::{CoordinatorState, Event, Output, RequestId, SessionId};
 
 /// The most messages taken over before a decision.
@@ -26,7 +27,7 @@ const BATCH: usize = 4096;
 /// Seconds from one attempt to write a journal that could not be written to the next.
 const PROBE_EVERY_S: f64 = 1.0;
 
-/// Seconds from one count of all coflows and agents to the next.
+/// Seconds from one look at all agents to the next.
 const LOOK_EVERY_S: f64 = 0.25;
 
 pub(super) struct Decider {
@@ -48,7 +49,7 @@ pub(super) struct Decider {
 /// Which clients and connections wait for what.
 #[derive(Default)]
 pub(super) struct State {
-    routes: BTreeMap<SessionId, Route>,
+    routes: BTreeMap<SessionId, (Route, Peer)>,
     ready: BTreeSet<SessionId>,
     waiting: BTreeMap<RequestId, oneshot::Sender<Answer>>,
     next_request: RequestId,
@@ -126,8 +127,8 @@ impl Decider {
                 self.state.waiting.insert(id, answer);
                 self.coordinator.request(id, request, now);
             }
-            Command::Joined(session, route) => {
-                self.state.routes.insert(session, route);
+            Command::Joined(session, route, peer) => {
+                self.state.routes.insert(session, (route, peer));
             }
             Command::Heard(session, message) => {
                 // Messages of a session that was closed here may still be under way.
@@ -138,8 +139,10 @@ impl Decider {
                     let ahead = self.coordinator.counts().epochs_ahead;
                     self.coordinator.heard(session, message, now);
                     if self.coordinator.counts().epochs_ahead > ahead {
+                        let peer = self.state.routes.get(&session).map(|(_, peer)| peer.address);
                         tracing::warn!(
                             session,
+                            peer = peer.map(tracing::field::display),
                             epoch = self.coordinator.epoch(),
                             "an agent was refused: it knows of a later epoch, so that this journal is not \
                              the last one"
@@ -155,8 +158,9 @@ impl Decider {
             Command::Writable(session) => {
                 self.state.ready.insert(session);
             }
-            Command::Written(Written::Durable { last, bytes }) => {
+            Command::Written(Written::Durable { last, bytes, sync_s }) => {
                 self.writable();
+                lock(&self.shared.measured).1.sync.add(sync_s);
                 self.journal_bytes = bytes;
                 self.coordinator.durable(last, now);
                 self.compact();
@@ -227,7 +231,10 @@ impl Decider {
                     // If the thread is gone the process is about to end.
                     let _ = self.journal.send(Job::Append(lsn, record));
                 }
-                Output::Answer(request, answer) => {
+                Output::Answer(request, mut answer) => {
+                    if let Ok(Reply::Agents(page)) = &mut answer {
+                        self.name_peers(&mut page.items);
+                    }
                     if let Some(waiting) = self.state.waiting.remove(&request) {
                         // A client may have left.
                         let _ = waiting.send(answer);
@@ -237,10 +244,12 @@ impl Decider {
                     self.state.ready.insert(session);
                 }
                 Output::Close(session, refusal) => {
-                    tracing::info!(session, ?refusal, "session closed");
                     let route = self.state.routes.remove(&session);
+                    let peer = route.as_ref().map(|(_, peer)| peer.address);
+                    let peer = peer.map(tracing::field::display);
+                    tracing::info!(session, peer, ?refusal, "session closed");
                     // A connection that is full is closed without a reason.
-                    if let Some(route) = route.filter(Route::is_free) {
+                    if let Some((route, _)) = route.filter(|(route, _)| route.is_free()) {
                         let mut bytes = Vec::new();
                         encode(&ToAgent::Refused(refusal), &mut bytes);
                         self.send(vec![route.group(bytes)]);
@@ -248,6 +257,15 @@ impl Decider {
                 }
                 Output::Event(event) => self.tell_event(event),
             }
+        }
+    }
+
+    /// Adds to reports on agents where they connect from.
+    fn name_peers(&self, agents: &mut [AgentStatus]) {
+        for agent in agents {
+            let session = agent.session.and_then(|session| self.state.routes.get(&session));
+            agent.peer = session.map(|(_, peer)| peer.address);
+            agent.relay = session.and_then(|(_, peer)| peer.relay);
         }
     }
 
@@ -270,6 +288,7 @@ impl Decider {
             Event::Joined { port } => tracing::debug!(port, "agent joined"),
             Event::Lost { port } => tracing::warn!(port, "agent lost"),
         }
+        self.shared.audit.event(event);
         let numbered = Numbered { number: self.state.next_event, event };
         self.state.next_event += 1;
         let mut past = lock(&self.shared.past);
@@ -285,7 +304,7 @@ impl Decider {
     fn push(&mut self) {
         let (mut messages, mut groups) = (Vec::new(), Vec::new());
         for session in std::mem::take(&mut self.state.ready) {
-            let Some(route) = self.state.routes.get(&session) else { continue };
+            let Some((route, _)) = self.state.routes.get(&session) else { continue };
             if !route.is_free() {
                 continue;
             }
@@ -317,15 +336,14 @@ impl Decider {
         let mut shared = lock(&self.shared.measured);
         shared.1.turn(now_s, used, decided, &mut self.state.reporting);
         shared.0.counts = self.coordinator.counts();
-        shared.0.population.agents = self.coordinator.joined();
+        shared.0.population = self.coordinator.population();
         shared.0.pending = self.coordinator.pending();
         shared.0.commands = self.commands.len();
         shared.0.journal_bytes = self.journal_bytes;
         shared.0.journal_failures = self.state.journal_failures;
         shared.0.plan_errors = self.state.plan_errors;
-        // These look at all coflows and agents.
+        // This looks at all agents.
         if now_s >= shared.0.looked_s + LOOK_EVERY_S {
-            shared.0.population = self.coordinator.population();
             shared.0.oldest_unapplied_s = self.coordinator.oldest_unapplied_s();
             shared.0.looked_s = now_s;
         }

@@ -18,10 +18,11 @@ pub(super) enum Job {
 
 /// What has become of it.
 pub(super) enum Written {
-    /// All records up to `last`; the journal has so many bytes.
+    /// All records up to `last`; the journal has so many bytes, and the disk took `sync_s` seconds to synchronise.
     Durable {
         last: Lsn,
         bytes: u64,
+        sync_s: f64,
     },
     /// None of these records was written.
     Failed {

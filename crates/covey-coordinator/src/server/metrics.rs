@@ -1,43 +1,15 @@
 //! Measurements, in the text format of Prometheus.
 
 use std::fmt::{Display, Write};
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::Arc;
 
+use covey_door::{Door, Reason};
+
+use super::histogram::Histogram;
+use crate::connections::write_doors;
 use crate::state::SessionId;
 use crate::state::Unused;
 use crate::state::{Counts, Population};
-
-/// Upper ends of the buckets of times, in seconds.
-const BUCKETS: [f64; 16] = [
-    1e-5, 2e-5, 5e-5, 1e-4, 2e-4, 5e-4, 1e-3, 2e-3, 4e-3, 8e-3, 16e-3, 32e-3, 64e-3, 0.25, 1.0, 4.0,
-];
-
-/// How many times fell into each bucket.
-#[derive(Debug, Clone, Default)]
-pub(super) struct Histogram {
-    counts: [u64; BUCKETS.len() + 1],
-    sum_s: f64,
-}
-
-impl Histogram {
-    pub fn add(&mut self, seconds: f64) {
-        let bucket = BUCKETS.partition_point(|end| *end < seconds);
-        self.counts[bucket] += 1;
-        self.sum_s += seconds;
-    }
-
-    fn write(&self, name: &str, help: &str, out: &mut String) {
-        head(name, help, "histogram", out);
-        let mut total = 0;
-        for (count, end) in self.counts.iter().zip(BUCKETS) {
-            total += count;
-            let _ = writeln!(out, "{name}_bucket{{le=\"{end}\"}} {total}");
-        }
-        total += self.counts[BUCKETS.len()];
-        let _ = writeln!(out, "{name}_bucket{{le=\"+Inf\"}} {total}");
-        let _ = writeln!(out, "{name}_sum {}\n{name}_count {total}", self.sum_s);
-    }
-}
 
 /// What the CPU of the decision thread was used for, in seconds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -138,9 +110,9 @@ impl Intervals {
             one(name, help, "counter", value, out);
         }
         for (name, help, values) in [
-            ("covey_interval_cpu_seconds_sum", "CPU by interval, summed.", self.sums),
+            ("covey_interval_cpu_seconds_total", "CPU by interval, summed.", self.sums),
             (
-                "covey_interval_cpu_seconds_squares",
+                "covey_interval_cpu_seconds_squared_total",
                 "CPU by interval, squares summed.",
                 self.squares,
             ),
@@ -153,24 +125,27 @@ impl Intervals {
     }
 }
 
-/// What the many connections count.
-#[derive(Debug, Default)]
-pub(super) struct Refused {
-    /// Agents without the right credential.
-    pub credentials: AtomicU64,
-    /// Connections above the limit.
-    pub connections: AtomicU64,
-    /// Bytes that are no message.
-    pub garbage: AtomicU64,
-    /// Requests without the right token.
-    pub tokens: AtomicU64,
-    /// Requests above the rate.
-    pub rate: AtomicU64,
+/// The doors before the listeners, which count what they refuse.
+pub(super) struct Doors {
+    pub clients: Arc<Door>,
+    pub agents: Arc<Door>,
+    pub health: Arc<Door>,
 }
 
-/// Adds one.
-pub(super) fn count(counter: &AtomicU64) {
-    counter.fetch_add(1, Ordering::Relaxed);
+impl Doors {
+    fn all(&self) -> [&Door; 3] {
+        [&self.clients, &self.agents, &self.health]
+    }
+
+    /// Refusals of all doors for these reasons.
+    fn refused(&self, reasons: &[Reason]) -> u64 {
+        self.all().iter().map(|door| refused(door, reasons)).sum()
+    }
+}
+
+/// Refusals of a door for these reasons.
+fn refused(door: &Door, reasons: &[Reason]) -> u64 {
+    reasons.iter().map(|reason| door.refusals().count(*reason)).sum()
 }
 
 /// What the decision thread has measured, as of its last decision.
@@ -185,7 +160,7 @@ pub(super) struct Snapshot {
     pub journal_bytes: u64,
     pub journal_failures: u64,
     pub plan_errors: u64,
-    /// When all coflows and agents were looked at, in seconds from the start.
+    /// When all agents were looked at, in seconds from the start.
     pub looked_s: f64,
 }
 
@@ -198,6 +173,8 @@ pub(super) struct Measured {
     pub push: Histogram,
     /// CPU of taking in a batch of messages.
     pub receive: Histogram,
+    /// Time of a synchronisation of the journal with the disk.
+    pub sync: Histogram,
     pub intervals: Intervals,
     /// CPU of the decision thread.
     cpu_s: f64,
@@ -209,6 +186,7 @@ impl Measured {
             decide: Histogram::default(),
             push: Histogram::default(),
             receive: Histogram::default(),
+            sync: Histogram::default(),
             intervals: Intervals::new(interval_s),
             cpu_s: 0.0,
         }
@@ -228,7 +206,8 @@ impl Measured {
     }
 }
 
-fn head(name: &str, help: &str, kind: &str, out: &mut String) {
+/// What comes before the values of a metric.
+pub(super) fn head(name: &str, help: &str, kind: &str, out: &mut String) {
     let _ = writeln!(out, "# HELP {name} {help}\n# TYPE {name} {kind}");
 }
 
@@ -237,12 +216,27 @@ fn one(name: &str, help: &str, kind: &str, value: impl Display, out: &mut String
     let _ = writeln!(out, "{name} {value}");
 }
 
-/// All of it as text.
-pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> String {
+/// The program that runs, as a metric whose value is always 1.
+fn build_info(out: &mut String) {
+    let name = "covey_build_info";
+    head(name, "The version of the program.", "gauge", out);
+    let _ = writeln!(out, "{name}{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
+}
+
+/// All of it as text. `relays` is how many relays have joined, and how many agents have through them.
+pub(super) fn text(
+    now: &Snapshot,
+    measured: &Measured,
+    doors: &Doors,
+    (relays, relayed): (usize, usize),
+    audit_failures: u64,
+) -> String {
     let mut out = String::new();
+    build_info(&mut out);
     let counts = now.counts;
     let Population { coflows, stalled, idle, expired, unused, agents, announced } = now.population;
-    let count = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let credentials = [Reason::Handshake, Reason::Credential, Reason::Version, Reason::Order];
+    let connections = [Reason::Full, Reason::PeerQuota, Reason::Displaced];
     let counters = [
         ("covey_decisions_total", "Decisions.", counts.decisions),
         ("covey_replans_total", "Decisions in which the policy made a new plan.", counts.replanned),
@@ -274,24 +268,34 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
             "Groups of records that could not be written.",
             now.journal_failures,
         ),
+        (
+            "covey_audit_failures_total",
+            "Lines of the audit log that could not be written.",
+            audit_failures,
+        ),
         ("covey_plan_errors_total", "Plans that could not be carried out.", now.plan_errors),
         (
             "covey_refused_credentials_total",
             "Agents refused for their credential.",
-            count(&refused.credentials),
+            refused(&doors.agents, &credentials),
         ),
         (
             "covey_refused_connections_total",
             "Connections above the limit.",
-            count(&refused.connections),
+            doors.refused(&connections),
         ),
         (
             "covey_refused_garbage_total",
             "Sessions ended for bytes that are no message.",
-            count(&refused.garbage),
+            doors.refused(&[Reason::Garbage]),
         ),
-        ("covey_refused_tokens_total", "Requests refused for their token.", count(&refused.tokens)),
-        ("covey_refused_rate_total", "Requests above the rate.", count(&refused.rate)),
+        (
+            "covey_refused_tokens_total",
+            "Requests refused for their token.",
+            refused(&doors.clients, &[Reason::Credential])
+                + refused(&doors.health, &[Reason::Credential]),
+        ),
+        ("covey_refused_rate_total", "Requests above the rate.", doors.refused(&[Reason::Rate])),
     ];
     for (name, help, value) in counters {
         one(name, help, "counter", value, &mut out);
@@ -312,6 +316,8 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
             announced as f64,
         ),
         ("covey_agents", "Agents that have joined.", agents as f64),
+        ("covey_agents_relayed", "Agents that have joined through relays.", relayed as f64),
+        ("covey_relays", "Relays that have joined.", relays as f64),
         ("covey_pending", "Changes that wait for the journal.", now.pending as f64),
         ("covey_commands", "Messages that wait for the decision thread.", now.commands as f64),
         (
@@ -329,20 +335,28 @@ pub(super) fn text(now: &Snapshot, measured: &Measured, refused: &Refused) -> St
     for (why, count) in Unused::ALL.iter().zip(unused) {
         let _ = writeln!(out, "{name}{{why=\"{}\"}} {count}", why.name());
     }
+    write_doors(&doors.all(), &mut out);
     let (cpu_s, resident) = process();
     one("process_cpu_seconds_total", "CPU of the process.", "counter", cpu_s, &mut out);
     one("process_resident_memory_bytes", "Resident memory.", "gauge", resident, &mut out);
-    measured.decide.write("covey_decide_cpu_seconds", "CPU of a decision.", &mut out);
-    measured.push.write(
-        "covey_push_cpu_seconds",
-        "CPU of making and handing over the schedules of a decision.",
-        &mut out,
-    );
-    measured.receive.write(
-        "covey_receive_cpu_seconds",
-        "CPU of taking over a batch of messages.",
-        &mut out,
-    );
+    let times = [
+        ("covey_decide_cpu_seconds", "CPU of a decision.", &measured.decide),
+        (
+            "covey_push_cpu_seconds",
+            "CPU of making and handing over the schedules of a decision.",
+            &measured.push,
+        ),
+        ("covey_receive_cpu_seconds", "CPU of taking over a batch of messages.", &measured.receive),
+        (
+            "covey_journal_sync_seconds",
+            "Time of a synchronisation of the journal with the disk.",
+            &measured.sync,
+        ),
+    ];
+    for (name, help, histogram) in times {
+        head(name, help, "histogram", &mut out);
+        histogram.write(name, "", &mut out);
+    }
     measured.intervals.write(&mut out);
     let cpu_s = measured.cpu_s;
     one(

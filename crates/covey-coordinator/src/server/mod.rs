@@ -1,16 +1,22 @@
 //! The coordinator with its I/O.
 
+mod admit;
 mod agents;
-mod authority;
-mod clients;
+mod audit;
+mod caller;
 mod command;
 mod config;
 mod decide;
+mod events;
+mod histogram;
 mod jobs;
+mod joined_relays;
 mod joining;
 mod metrics;
+mod problems;
 mod push;
 mod relays;
+mod requests;
 mod rest;
 mod route;
 mod serving;
@@ -18,6 +24,5 @@ mod shared;
 mod trunk;
 mod write;
 
-pub use authority::Authority;
 pub use config::{ServeError, ServerConfig};
 pub use serving::Server;

@@ -2,9 +2,11 @@
 
 use std::collections::BTreeMap;
 use std::io;
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Weak};
 
+use covey_door::{Guest, Reason};
 use covey_proto::{
     Decoder, FromAgent, FromRelay, RELAY_VERSION, Refusal, RelayHello, ToAgent, ToRelay, encode,
 };
@@ -13,10 +15,12 @@ use tokio::time::timeout;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use super::command::Command;
-use super::joining::{Agents, garbage, refused, tell};
+use super::joined_relays::Listed;
+use super::joining::{Agents, tell};
 use super::route::Route;
 use super::trunk::{RelayedAgent, Trunk};
-use crate::connections::{Outbox, Rest, speaks_for};
+use crate::authority::{Serial, speaks_for};
+use crate::connections::{Outbox, Rest, garbage, refuse};
 use crate::state::SessionId;
 
 /// The most sessions of a relay at a time.
@@ -51,9 +55,11 @@ enum Stage {
 /// A relay that has joined.
 struct Relay<'a> {
     agents: &'a Agents,
+    guest: &'a Guest,
     trunk: Arc<Trunk>,
     /// The certificate of the relay, which says for which ports it may speak; with the token it may speak for all.
     shown: Option<CertificateDer<'static>>,
+    listed: Listed,
     /// The sessions, by the numbers that the relay gives them.
     sessions: BTreeMap<u64, RelayedSession>,
 }
@@ -61,6 +67,7 @@ struct Relay<'a> {
 /// Serves a connection whose first message is a relay's hello, until it ends.
 pub(super) async fn serve(
     agents: &Agents,
+    (guest, peer): (&Guest, SocketAddr),
     hello: &RelayHello,
     shown: Option<CertificateDer<'static>>,
     mut reader: impl AsyncRead + Unpin,
@@ -77,22 +84,25 @@ pub(super) async fn serve(
         _ => Some(Refusal::Version),
     };
     if let Some(refusal) = refusal {
-        refused(agents, refusal, "a relay");
+        refuse(guest, refusal, None, "the relay");
         trunk.add(&ToRelay::Refused(refusal));
         trunk.flush();
         drop(trunk);
         return write_rest(rest, None).await;
     }
+    guest.authenticate();
     let (epoch, heartbeat_s) = (agents.epoch, agents.heartbeat_s);
     trunk.add(&ToRelay::Welcome { version: RELAY_VERSION, epoch, heartbeat_s });
     trunk.flush();
-    tracing::info!(session, "a relay has joined");
+    tracing::info!(session, %peer, "a relay has joined");
+    let listed = agents.relays.add(session, peer);
+    let serial = shown.as_ref().and_then(Serial::of);
     let write = write_rest(rest, Some(trunk.clone()));
-    let mut relay = Relay { agents, trunk, shown, sessions: BTreeMap::new() };
+    let mut relay = Relay { agents, guest, trunk, shown, listed, sessions: BTreeMap::new() };
     let read = async {
         let mut buffer = vec![0; READ];
         loop {
-            while let Some(message) = decoder.take().map_err(|error| garbage(agents, error))? {
+            while let Some(message) = decoder.take().map_err(|error| garbage(guest, None, error))? {
                 relay.heard(message).await?;
             }
             relay.trunk.flush();
@@ -100,14 +110,19 @@ pub(super) async fn serve(
             if count == 0 {
                 return Ok(());
             }
+            relay.listed.heard();
             decoder.push(&buffer[..count]);
         }
     };
     let result = tokio::select! {
         result = read => result,
         result = write => result,
+        () = agents.admission.revoked(serial) => {
+            guest.refuse(Reason::Credential, None, "the certificate of the relay is revoked");
+            Ok(())
+        }
     };
-    tracing::info!(session, agents = relay.sessions.len(), "a relay has left");
+    tracing::info!(session, %peer, agents = relay.sessions.len(), "a relay has left");
     for (_, left) in std::mem::take(&mut relay.sessions) {
         relay.left(left).await?;
     }
@@ -163,11 +178,14 @@ impl Relay<'_> {
                 Ok(Some(message)) => message,
                 Ok(None) => return Ok(()),
                 Err(error) => {
-                    let error = garbage(self.agents, error);
+                    let error = garbage(self.guest, None, error);
                     tracing::debug!(%error, "the session of an agent behind a relay ended");
                     match std::mem::replace(&mut session.stage, Stage::Over) {
                         // The relay is told when nobody has the way to the agent any more.
-                        Stage::Joined(id, _) => tell(self.agents, Command::Closed(id)).await?,
+                        Stage::Joined(id, _) => {
+                            self.listed.agent_left();
+                            tell(self.agents, Command::Closed(id)).await?;
+                        }
                         _ => self.trunk.add(&ToRelay::Close(number)),
                     }
                     break;
@@ -177,8 +195,10 @@ impl Relay<'_> {
                 tell(self.agents, Command::Heard(id, message)).await?;
                 continue;
             }
+            let mut port = None;
             let refusal = match &message {
                 FromAgent::Hello(hello) => {
+                    port = Some(hello.port);
                     let speaks = |it: &CertificateDer<'_>| speaks_for(it, hello.port);
                     let admits = self.shown.as_ref().is_none_or(speaks);
                     (!admits).then_some(Refusal::Credential)
@@ -186,7 +206,7 @@ impl Relay<'_> {
                 _ => Some(Refusal::Order),
             };
             if let Some(refusal) = refusal {
-                refused(self.agents, refusal, "an agent behind a relay");
+                refuse(self.guest, refusal, port, "an agent behind this relay");
                 session.stage = Stage::Over;
                 let mut bytes = Vec::new();
                 encode(&ToAgent::Refused(refusal), &mut bytes);
@@ -197,7 +217,9 @@ impl Relay<'_> {
             let id = self.agents.next_session.fetch_add(1, Ordering::Relaxed);
             let agent = Arc::new(RelayedAgent::new(number, self.trunk.clone()));
             session.stage = Stage::Joined(id, Arc::downgrade(&agent));
-            tell(self.agents, Command::Joined(id, Route::Relayed(agent))).await?;
+            self.listed.agent_joined();
+            tell(self.agents, Command::Joined(id, Route::Relayed(agent), self.listed.peer()))
+                .await?;
             tell(self.agents, Command::Heard(id, message)).await?;
         }
         session.decoder = Decoder::default();
@@ -207,6 +229,7 @@ impl Relay<'_> {
     /// The connection of an agent has ended.
     async fn left(&self, session: RelayedSession) -> io::Result<()> {
         let Stage::Joined(session, agent) = session.stage else { return Ok(()) };
+        self.listed.agent_left();
         if let Some(agent) = agent.upgrade() {
             agent.leave();
         }

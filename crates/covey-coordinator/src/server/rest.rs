@@ -1,35 +1,31 @@
 //! The REST API under `/v1`, and the routes for probes and metrics.
 
 use std::collections::BTreeMap;
-use std::convert::Infallible;
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
 
 use axum::Router;
-use axum::body::{Body, Bytes, HttpBody};
+use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
-use axum::extract::{DefaultBodyLimit, Path, Query, Request as HttpRequest, State};
+use axum::extract::{DefaultBodyLimit, Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
-use axum::middleware::{self, Next};
-use axum::response::sse::{self, KeepAlive, Sse};
+use axum::middleware;
 use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
-use tokio::sync::{Semaphore, SemaphorePermit, broadcast, mpsc, oneshot};
-use tokio::time::timeout;
+use tokio::sync::{mpsc, oneshot};
 
+use super::admit::{Gate, admit, identify};
 use super::command::Command;
-use super::metrics::{self, count};
-use super::shared::{Numbered, Shared};
-use crate::connections::{lock, same_secret};
+use super::problems::{MAX_BODY, json, refuse, too_large};
+use super::shared::Shared;
+use super::{audit, events, metrics, requests};
+use crate::connections::{METRICS_TYPE, lock};
 use crate::record::Key;
 use crate::request::{Reply, Request};
-use covey_api::{CoflowSpec, CoflowStatus, Problem, Update};
+use covey_api::{CoflowSpec, CoflowStatus, Page, Problem, Update};
 
-/// The most bytes of a request's body.
-const MAX_BODY: usize = 64 << 20;
 /// Items of a page, if the request does not say.
 const PAGE: usize = 100;
 /// The most items of a page.
@@ -38,147 +34,53 @@ const MAX_PAGE: usize = 1000;
 /// The description of the API.
 pub(super) const OPENAPI: &str = include_str!("openapi.json");
 
-/// The most bytes of the bodies that are in memory together.
-const MAX_BODIES: usize = 4 * MAX_BODY;
-/// How long a client may take for a body.
-const BODY_PATIENCE: Duration = Duration::from_secs(30);
-
+/// What handlers of requests need.
 pub(super) struct Api {
     pub commands: mpsc::Sender<Command>,
     pub shared: Arc<Shared>,
-    pub token: Vec<u8>,
     pub epoch: u64,
-    pub rate: Rate,
-    pub bodies: Bodies,
 }
 
-/// Memory for bodies, in bytes.
-pub(super) struct Bodies(Semaphore);
-
-impl Default for Bodies {
-    fn default() -> Bodies {
-        Bodies(Semaphore::new(MAX_BODIES))
-    }
-}
-
-/// The most requests a second; a second's worth may come at once.
-pub(super) struct Rate {
-    pub per_s: f64,
-    left: Mutex<(Instant, f64)>,
-}
-
-impl Rate {
-    pub fn new(per_s: f64) -> Rate {
-        Rate { per_s, left: Mutex::new((Instant::now(), per_s)) }
-    }
-
-    fn take(&self) -> bool {
-        let mut left = lock(&self.left);
-        let now = Instant::now();
-        let gained = now.duration_since(left.0).as_secs_f64() * self.per_s;
-        *left = (now, (left.1 + gained).min(self.per_s));
-        if left.1 < 1.0 {
-            return false;
-        }
-        left.1 -= 1.0;
-        true
-    }
-}
-
-pub(super) fn router(api: Arc<Api>) -> Router {
-    let open = Router::new()
-        .route("/livez", get(async || "ok\n"))
-        .route("/readyz", get(readyz))
-        .route("/openapi.json", get(openapi));
+/// All routes.
+pub(super) fn router(api: &Arc<Api>, gate: &Arc<Gate>) -> Router {
     let closed = Router::new()
-        .route("/metrics", get(metrics))
         .route("/v1/coflows", get(list).post(register))
         .route("/v1/coflows/{id}", get(status).patch(update).delete(remove))
         .route("/v1/coflows/{id}/keep", post(keep))
         .route("/v1/schedule", get(schedule))
         .route("/v1/flows", get(flows))
         .route("/v1/agents", get(agents))
+        .route("/v1/relays", get(relays))
+        .route("/v1/waiting", get(waiting))
+        .route("/v1/coordinator", get(coordinator))
         .route("/v1/events", get(events))
-        .layer(middleware::from_fn_with_state(api.clone(), admit));
+        .layer(middleware::from_fn_with_state(api.shared.audit.clone(), audit::record));
+    with_probes(closed, api, gate)
+}
+
+/// The routes of the port for probes.
+pub(super) fn probes(api: &Arc<Api>, gate: &Arc<Gate>) -> Router {
+    with_probes(Router::new(), api, gate)
+}
+
+/// Adds the routes for probes and metrics to those that need a token.
+fn with_probes(closed: Router<Arc<Api>>, api: &Arc<Api>, gate: &Arc<Gate>) -> Router {
+    let closed = closed
+        .route("/metrics", get(metrics))
+        .layer(middleware::from_fn_with_state(gate.clone(), admit));
+    let open = Router::new()
+        .route("/livez", get(async || "ok\n"))
+        .route("/readyz", get(readyz))
+        .route("/openapi.json", get(openapi));
     let nothing = async || refuse(Problem::new(404, "no such resource", "see /openapi.json"));
     let method = async || refuse(Problem::new(405, "method not allowed", "see /openapi.json"));
     open.merge(closed)
         .fallback(nothing)
         .method_not_allowed_fallback(method)
         .layer(DefaultBodyLimit::max(MAX_BODY))
-        .with_state(api)
-}
-
-/// Admits requests that show the token, up to the allowed rate.
-async fn admit(State(api): State<Arc<Api>>, request: HttpRequest, next: Next) -> Response {
-    let shown = request.headers().get(header::AUTHORIZATION);
-    let shown = shown.and_then(|value| value.as_bytes().strip_prefix(b"Bearer "));
-    if !shown.is_some_and(|token| same_secret(token, &api.token)) {
-        count(&api.shared.refused.tokens);
-        let detail = "expected 'Authorization: Bearer' with the token of the coordinator";
-        let mut response = refuse(Problem::new(401, "unauthorized", detail));
-        response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
-        return response;
-    }
-    if !api.rate.take() {
-        count(&api.shared.refused.rate);
-        let detail = format!("expected at most {} requests a second", api.rate.per_s);
-        return refuse(Problem::new(429, "too many requests", detail));
-    }
-    match with_body(&api, request).await {
-        // The permit is held until the request is answered, because what is parsed is in memory too.
-        Ok((_permit, request)) => next.run(request).await,
-        Err(problem) => refuse(problem),
-    }
-}
-
-/// Reads the body of a request, if there is room for it.
-async fn with_body(
-    api: &Api,
-    request: HttpRequest,
-) -> Result<(SemaphorePermit<'_>, HttpRequest), Problem> {
-    let most = request.body().size_hint().upper().unwrap_or(u64::MAX);
-    let is_sized = most != u64::MAX;
-    if is_sized && most > MAX_BODY as u64 {
-        return Err(too_large());
-    }
-    // A body of unknown length may become as long as is allowed.
-    let permits = most.min(MAX_BODY as u64) as u32;
-    let permit = api.bodies.0.try_acquire_many(permits).map_err(|_| {
-        let detail = format!("the bodies under way would have more than {MAX_BODIES} bytes");
-        Problem::new(429, "too many bodies", detail)
-    })?;
-    let (parts, body) = request.into_parts();
-    let read = timeout(BODY_PATIENCE, axum::body::to_bytes(body, MAX_BODY)).await;
-    let late = |_| {
-        let detail = format!("expected the body within {} s", BODY_PATIENCE.as_secs());
-        Problem::new(408, "too slow", detail)
-    };
-    let bytes = read.map_err(late)?.map_err(|error| match is_sized {
-        true => Problem::new(400, "unreadable body", error.to_string()),
-        false => too_large(),
-    })?;
-    Ok((permit, HttpRequest::from_parts(parts, Body::from(bytes))))
-}
-
-fn too_large() -> Problem {
-    Problem::new(413, "too large", format!("expected a body of at most {MAX_BODY} bytes"))
-}
-
-fn refuse(problem: Problem) -> Response {
-    let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);
-    let mut response = (status, json(&problem)).into_response();
-    let headers = response.headers_mut();
-    headers.insert(header::CONTENT_TYPE, HeaderValue::from_static("application/problem+json"));
-    if matches!(problem.status, 429 | 503) {
-        headers.insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
-    }
-    response
-}
-
-fn json(value: &impl serde::Serialize) -> String {
-    // Numbers, texts and lists of them can always be serialised.
-    serde_json::to_string(value).unwrap_or_default()
+        .layer(middleware::from_fn_with_state(api.shared.requests.clone(), requests::measure))
+        .layer(middleware::from_fn_with_state(gate.clone(), identify))
+        .with_state(api.clone())
 }
 
 async fn ask(api: &Api, request: Request) -> Result<Reply, Problem> {
@@ -228,6 +130,10 @@ fn parse<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<(T,
 
 /// Reads JSON; an error begins with the path of the field that is wrong, where there is one.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
+    // A list would be taken for an object with its fields in order, and an empty one for an object of defaults.
+    if body.trim_ascii_start().starts_with(b"[") {
+        return Err("invalid type: list, expected an object".to_owned());
+    }
     serde_json::from_slice(body).map_err(|error| {
         // Only a second reading keeps track of the field, which would slow down every request.
         let mut json = serde_json::Deserializer::from_slice(body);
@@ -419,6 +325,32 @@ async fn agents(State(api): State<Arc<Api>>, query: Asked) -> Response {
     respond(request.await)
 }
 
+async fn relays(State(api): State<Arc<Api>>, query: Asked) -> Response {
+    let request = async {
+        let list = asked(query)?;
+        no_others(&list.others)?;
+        let from = cursor(list.cursor.as_deref())?;
+        let (items, next) = api.shared.relays.list(from, list.limit);
+        Ok(Reply::Relays(Page { items, next: next.map(|session| session.to_string()) }))
+    };
+    respond(request.await)
+}
+
+async fn waiting(State(api): State<Arc<Api>>, query: Asked) -> Response {
+    let request = async {
+        let list = asked(query)?;
+        no_others(&list.others)?;
+        let from = cursor(list.cursor.as_deref())?;
+        ask(&api, Request::Waiting { from, limit: list.limit }).await
+    };
+    respond(request.await)
+}
+
+async fn coordinator(State(api): State<Arc<Api>>) -> Response {
+    let status = json(&api.shared.status());
+    ([(header::CONTENT_TYPE, "application/json")], status).into_response()
+}
+
 async fn readyz(State(api): State<Arc<Api>>) -> Response {
     if api.shared.draining.load(Ordering::Relaxed) {
         return refuse(Problem::new(503, "draining", "the coordinator is about to stop"));
@@ -438,89 +370,17 @@ async fn metrics(State(api): State<Arc<Api>>) -> impl IntoResponse {
         let measured = lock(&api.shared.measured);
         (measured.0.clone(), measured.1.clone())
     };
-    let text = metrics::text(&snapshot, &measured, &api.shared.refused);
-    ([(header::CONTENT_TYPE, "text/plain; version=0.0.4")], text)
+    let shared = &api.shared;
+    let (relays, lost) = (shared.relays.count(), shared.audit.failures());
+    let mut text = metrics::text(&snapshot, &measured, &shared.doors, relays, lost);
+    shared.requests.write(&mut text);
+    shared.tls.write_metrics(&mut text);
+    ([(header::CONTENT_TYPE, METRICS_TYPE)], text)
 }
 
 /// Events since the one that `Last-Event-ID` names, or from now on.
 async fn events(State(api): State<Arc<Api>>, headers: HeaderMap) -> Response {
-    let mut live = api.shared.events.subscribe();
-    let mut past: Vec<Numbered> = Vec::new();
-    if let Some(last) = headers.get("last-event-id") {
-        let last = last.to_str().ok().and_then(|last| last.split_once('-'));
-        let last = last.and_then(|(epoch, number)| {
-            Some((epoch.parse::<u64>().ok()?, number.parse::<u64>().ok()?))
-        });
-        let Some((epoch, number)) = last else {
-            let expected = "Last-Event-ID: expected the id of an event, like 1-0";
-            return refuse(Problem::new(400, "bad header", expected));
-        };
-        let remembered = lock(&api.shared.past);
-        let first = remembered.front().map_or(0, |event| event.number);
-        if epoch != api.epoch || number.saturating_add(1) < first {
-            let detail = format!("events before {}-{first} are not kept", api.epoch);
-            return refuse(Problem::new(410, "compacted", detail));
-        }
-        past.extend(remembered.iter().filter(|event| event.number > number));
-    }
-    let (sender, receiver) = mpsc::channel::<Numbered>(64);
-    tokio::spawn(async move {
-        let mut next = 0;
-        for event in past {
-            next = event.number + 1;
-            if sender.send(event).await.is_err() {
-                return;
-            }
-        }
-        loop {
-            match live.recv().await {
-                Ok(event) if event.number < next => {}
-                Ok(event) => {
-                    if sender.send(event).await.is_err() {
-                        return;
-                    }
-                }
-                // A slow client is cut off. It comes back with the number of the last event that it has seen.
-                Err(
-                    broadcast::error::RecvError::Lagged(_) | broadcast::error::RecvError::Closed,
-                ) => {
-                    return;
-                }
-            }
-        }
-    });
-    let epoch = api.epoch;
-    let stream = stream_of(receiver, move |numbered| {
-        let id = format!("{epoch}-{}", numbered.number);
-        sse::Event::default().id(id).data(json(&numbered.event))
-    });
-    Sse::new(stream).keep_alive(KeepAlive::default()).into_response()
-}
-
-/// The messages of a channel, as a stream.
-fn stream_of(
-    mut receiver: mpsc::Receiver<Numbered>,
-    event: impl Fn(Numbered) -> sse::Event + Unpin,
-) -> impl futures_core::Stream<Item = Result<sse::Event, Infallible>> {
-    Poll(move |context: &mut std::task::Context<'_>| {
-        receiver.poll_recv(context).map(|next| next.map(|next| Ok(event(next))))
-    })
-}
-
-/// A stream that asks a function.
-struct Poll<F>(F);
-
-impl<T, F: FnMut(&mut std::task::Context<'_>) -> std::task::Poll<Option<T>> + Unpin>
-    futures_core::Stream for Poll<F>
-{
-    type Item = T;
-
-    fn poll_next(
-        mut self: std::pin::Pin<&mut Self>,
-        context: &mut std::task::Context<'_>,
-    ) -> std::task::Poll<Option<T>> {
-        (self.0)(context)
-    }
+    events::watch(&api.shared, api.epoch, &headers).unwrap_or_else(refuse)
 }
 
 #[cfg(test)]
@@ -554,12 +414,33 @@ mod tests {
             "get /v1/schedule",
             "get /v1/flows",
             "get /v1/agents",
+            "get /v1/relays",
+            "get /v1/waiting",
+            "get /v1/coordinator",
             "get /v1/events",
         ];
         let mut described: Vec<&str> = described.iter().map(String::as_str).collect();
         routes.sort_unstable();
         described.sort_unstable();
         assert_eq!(described, routes);
+    }
+
+    #[test]
+    fn every_operation_has_an_id_of_its_own_and_a_security_scheme_that_exists() {
+        let document: serde_json::Value = serde_json::from_str(OPENAPI).expect("JSON");
+        let schemes = &document["components"]["securitySchemes"];
+        assert_eq!(schemes["bearer"]["scheme"], "bearer");
+        let paths = document["paths"].as_object().expect("paths").values();
+        let operations = paths.flat_map(|path| path.as_object().expect("methods"));
+        let operations: Vec<_> = operations.filter(|(name, _)| *name != "parameters").collect();
+        let ids = operations.iter().map(|(_, operation)| operation["operationId"].as_str());
+        let ids: std::collections::BTreeSet<&str> = ids.map(|id| id.expect("an id")).collect();
+        assert_eq!(ids.len(), operations.len());
+        let own = operations.iter().filter_map(|(_, operation)| operation.get("security"));
+        for security in own.chain([&document["security"]]) {
+            let names = security.as_array().expect("a list").iter().filter_map(|it| it.as_object());
+            names.flat_map(|it| it.keys()).for_each(|name| assert!(schemes.get(name).is_some()));
+        }
     }
 
     #[test]
@@ -578,18 +459,13 @@ mod tests {
             (spec(r#"{"flows":[],"open":1}"#), "open: "),
             (update(r#"{"move":[{"flow":0,"to":{"src":0,"dst":null}}]}"#), "move[0].to.dst: "),
             (update(r#"{"restart":[0,-1]}"#), "restart"),
-            (spec("[]"), "invalid "),
+            (spec("[]"), "invalid type: list"),
+            (update(" []"), "invalid type: list"),
+            (read::<Keep>(b"[]").expect_err("a list"), "invalid type: list"),
             (spec(""), "EOF "),
             (spec(r#"{"flows":[]} x"#), "trailing characters"),
         ] {
             assert!(message.starts_with(path), "{path}: {message}");
         }
-    }
-
-    #[test]
-    fn requests_above_the_rate_are_refused() {
-        let rate = Rate::new(3.0);
-        let taken = (0..100).filter(|_| rate.take()).count();
-        assert!((3..50).contains(&taken), "{taken}");
     }
 }

@@ -1,12 +1,23 @@
 //! The way to an agent: a connection of its own, or that of a relay.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use super::trunk::RelayedAgent;
 use crate::connections::Outbox;
+use crate::state::SessionId;
 
 /// A group of encoded messages, and the agent that it is for.
 pub(super) type Group = (Route, Vec<u8>);
+
+/// Where an agent connects from.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Peer {
+    /// Its address, or that of its relay.
+    pub address: SocketAddr,
+    /// The session of its relay, if it has one.
+    pub relay: Option<SessionId>,
+}
 
 /// The way to an agent: one group of messages at a time.
 #[derive(Clone)]

@@ -6,37 +6,43 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use covey_core::{AnyPolicy, Fabric, Time};
+use covey_door::Door;
 use covey_proto::CodecName;
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
-use tokio_rustls::TlsAcceptor;
 
-use super::authority::Authority;
-use super::clients::Clients;
+use super::admit::{Bodies, Gate, Rate};
+use super::audit::Audit;
 use super::command::Command;
 use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
 use super::joining::Agents;
-use super::metrics::{Measured, Refused, Snapshot, count};
-use super::shared::{PAST, Shared};
+use super::metrics::{Doors, Measured, Snapshot};
+use super::shared::{About, PAST, Shared};
 use super::{agents, push, rest, write};
-use crate::connections::{Admission, Stop, accept};
+use crate::authority::{Authority, Listener, LiveTls};
+use crate::connections::{Admission, Http, PROBES, Stop, accept, bind};
 use crate::journal::Journal;
 use crate::record::Record;
+use crate::reload::Watched;
 use crate::state::{Config, CoordinatorState};
+use crate::tokens::{TokenFile, Tokens};
 
 /// A coordinator that listens.
 pub struct Server {
     clients: TcpListener,
     agents: TcpListener,
+    health: Option<TcpListener>,
     decider: std::thread::JoinHandle<()>,
     journal: std::thread::JoinHandle<()>,
     push: std::thread::JoinHandle<()>,
+    auditor: Option<std::thread::JoinHandle<()>>,
     commands: mpsc::Sender<Command>,
     shared: Arc<Shared>,
     config: ServerConfig,
-    token: Vec<u8>,
-    tls: Option<(TlsAcceptor, TlsAcceptor)>,
+    tokens: Arc<Tokens>,
+    /// What is read again when it changes.
+    watched: Watched,
     epoch: u64,
 }
 
@@ -71,19 +77,17 @@ impl Server {
         };
         let fabric = Fabric::big_switch(config.ports, config.port_rate)?;
         let authority = Authority::of(&config.folder);
-        let tls = match authority.credentials().has_certificates() {
-            true => Some((
-                TlsAcceptor::from(authority.for_clients()?),
-                TlsAcceptor::from(authority.for_agents()?),
-            )),
-            false => None,
-        };
-        for address in [config.clients, config.agents] {
-            if tls.is_none() && !address.ip().is_loopback() {
+        let tls = LiveTls::start(authority.credentials(), Listener::Coordinator)?;
+        for address in [config.clients, config.agents].into_iter().chain(config.health) {
+            if !tls.is_used() && !address.ip().is_loopback() {
                 return Err(ServeError::Public(address));
             }
         }
-        let token = authority.token()?;
+        if TokenFile::read(&config.folder)?.entries().is_empty() {
+            authority.token()?;
+        }
+        let tokens = Tokens::start(&config.folder)?;
+        let watched = Watched::of(vec![tls.clone(), tokens.clone()]);
         let (mut journal, found) = Journal::open(&config.folder)?;
         if found.torn > 0 {
             tracing::warn!(bytes = found.torn, "the journal's end was not whole and is put aside");
@@ -126,20 +130,43 @@ impl Server {
         let coflows = coordinator.population().coflows;
         tracing::info!(epoch, coflows, policy = config.policy, "started");
 
-        let clients = TcpListener::bind(config.clients);
-        let clients = clients.await.map_err(io(&config.clients.to_string()))?;
-        let agents = TcpListener::bind(config.agents);
-        let agents = agents.await.map_err(io(&config.agents.to_string()))?;
+        let listen = |address: SocketAddr| bind(address).map_err(io(&address.to_string()));
+        let (clients, agents) = (listen(config.clients)?, listen(config.agents)?);
+        let health = config.health.map(listen).transpose()?;
         let (commands, receiver) = mpsc::channel(WAITING);
         let (events, _) = broadcast::channel(PAST);
+        let started = Instant::now();
         let snapshot = Snapshot { epoch, ..Snapshot::default() };
+        let (audit, auditor) =
+            Audit::start(config.audit_log.as_deref(), epoch).map_err(|source| {
+                let path = config.audit_log.clone().unwrap_or_default();
+                ServeError::Audit { path, source }
+            })?;
+        audit.coordinator("start");
         let shared = Arc::new(Shared {
             measured: Mutex::new((snapshot, Measured::new(config.interval_s))),
-            refused: Refused::default(),
+            doors: Doors {
+                clients: Door::new("clients", config.client_limits),
+                agents: Door::new("agents", config.agent_limits),
+                health: Door::new("health", PROBES),
+            },
+            tls,
+            requests: Arc::default(),
+            relays: Arc::default(),
+            audit: Arc::new(audit),
             events,
             past: Mutex::default(),
             durable: AtomicBool::new(true),
             draining: AtomicBool::new(false),
+            about: About {
+                policy: config.policy.clone(),
+                ports: config.ports,
+                port_rate: config.port_rate,
+                heartbeat_s: config.core.heartbeat_s,
+                lost_after_s: config.core.lost_after_s,
+                base,
+                started,
+            },
         });
         let (jobs, to_write) = std::sync::mpsc::channel();
         let to_commands = commands.downgrade();
@@ -162,7 +189,7 @@ impl Server {
             compact_above: config.compact_above,
             shared: shared.clone(),
             base,
-            started: Instant::now(),
+            started,
             state: State::default(),
         };
         let runtime = tokio::runtime::Handle::current();
@@ -173,16 +200,26 @@ impl Server {
         Ok(Server {
             clients,
             agents,
+            health,
             decider,
             journal,
             push,
+            auditor,
             commands,
             shared,
             config,
-            token,
-            tls,
+            tokens,
+            watched,
             epoch,
         })
+    }
+
+    /// Where probes can connect, if they have an address of their own.
+    ///
+    /// # Errors
+    /// When the system does not tell.
+    pub fn health_address(&self) -> std::io::Result<Option<SocketAddr>> {
+        self.health.as_ref().map(TcpListener::local_addr).transpose()
     }
 
     /// Where clients and agents can connect.
@@ -193,50 +230,53 @@ impl Server {
         Ok((self.clients.local_addr()?, self.agents.local_addr()?))
     }
 
-    /// Serves until `stop` resolves. Then takes no more changes, answers those that wait, and returns.
+    /// Serves until `stop` resolves. Then takes no more changes, answers those that wait, and returns. Reads
+    /// certificates and tokens again when they change, and when `reload` has a message.
     ///
     /// # Errors
     /// When it cannot go on, and has to be started again.
-    pub async fn run(self, stop: impl Future<Output = ()>) -> Result<(), ServeError> {
+    pub async fn run(
+        self,
+        stop: impl Future<Output = ()>,
+        reload: mpsc::Receiver<()>,
+    ) -> Result<(), ServeError> {
         let (stopper, stop_all) = watch::channel(false);
         let stop_all = Stop(stop_all);
-        let (clients_tls, agents_tls) = self.tls.unzip();
+        let (doors, tls) = (&self.shared.doors, &self.shared.tls);
+        tokio::spawn(self.watched.keep(reload));
         let all = Arc::new(Agents {
             commands: self.commands.clone(),
-            shared: self.shared.clone(),
-            admission: Admission { tls: agents_tls, token: self.token.clone() },
+            admission: Admission { tls: tls.for_agents(), tokens: self.tokens.clone() },
+            relays: self.shared.relays.clone(),
             next_session: AtomicU64::new(1),
             epoch: self.epoch,
             heartbeat_s: self.config.core.heartbeat_s,
             patience: Duration::from_secs_f64(self.config.core.lost_after_s),
         });
-        let (most, shared) = (self.config.max_agents, self.shared.clone());
-        tokio::spawn(accept(
-            self.agents,
-            most,
-            move || count(&shared.refused.connections),
-            stop_all.clone(),
-            move |stream, peer, stop| agents::run(all.clone(), stream, peer, stop),
-        ));
+        let serve = move |stream, guest, stop| agents::run(all.clone(), stream, guest, stop);
+        tokio::spawn(accept(self.agents, doors.agents.clone(), stop_all.clone(), serve));
         let api = Arc::new(rest::Api {
             commands: self.commands.clone(),
             shared: self.shared.clone(),
-            token: self.token,
             epoch: self.epoch,
-            rate: rest::Rate::new(self.config.max_requests_per_s),
-            bodies: rest::Bodies::default(),
         });
-        let clients = Clients { router: rest::router(api), tls: clients_tls };
-        let (most, shared) = (self.config.max_clients, self.shared.clone());
-        let refused = move || count(&shared.refused.connections);
-        tokio::spawn(accept(self.clients, most, refused, stop_all, move |stream, peer, stop| {
-            clients.clone().run(stream, peer, stop)
-        }));
+        let gate = Arc::new(Gate {
+            tokens: self.tokens,
+            rate: Rate::new(self.config.max_requests_per_s),
+            bodies: Bodies::new(self.config.body_patience),
+        });
+        let http = Http { router: rest::router(&api, &gate), tls: tls.for_clients() };
+        tokio::spawn(http.listen(self.clients, doors.clients.clone(), stop_all.clone()));
+        if let Some(listener) = self.health {
+            let http = Http { router: rest::probes(&api, &gate), tls: tls.for_clients() };
+            tokio::spawn(http.listen(listener, doors.health.clone(), stop_all));
+        }
         tokio::select! {
             () = stop => {}
             () = self.commands.closed() => return Err(ServeError::Ended),
         }
         tracing::info!("draining");
+        self.shared.audit.coordinator("drain");
         self.shared.draining.store(true, Ordering::Relaxed);
         let (drained, all_answered) = oneshot::channel();
         if self.commands.send(Command::Drain(drained)).await.is_ok() {
@@ -247,9 +287,11 @@ impl Server {
         let _ = stopper.send(true);
         drop(self.commands);
         // The journal's records are on disk already: nothing is lost by not waiting any longer.
-        let threads = [self.decider, self.journal, self.push];
+        self.shared.audit.coordinator("stop");
+        self.shared.audit.close();
+        let threads = [self.decider, self.journal, self.push].into_iter().chain(self.auditor);
         let joined = tokio::task::spawn_blocking(move || {
-            threads.into_iter().for_each(|thread| {
+            threads.for_each(|thread| {
                 let _ = thread.join();
             });
         });

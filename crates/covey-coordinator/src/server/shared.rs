@@ -1,23 +1,79 @@
 //! What the decision thread shares with other threads.
 
 use std::collections::VecDeque;
-use std::sync::Mutex;
-use std::sync::atomic::AtomicBool;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
+use std::time::Instant;
 
+use covey_api::CoordinatorStatus;
+use covey_core::Time;
 use tokio::sync::broadcast;
 
-use super::metrics::{Measured, Refused, Snapshot};
+use super::audit::Audit;
+use super::joined_relays::JoinedRelays;
+use super::metrics::{Doors, Measured, Snapshot};
+use super::requests::Requests;
+use crate::authority::LiveTls;
+use crate::connections::lock;
 use crate::state::Event;
 
 /// What other threads may look at.
 pub(super) struct Shared {
     pub measured: Mutex<(Snapshot, Measured)>,
-    pub refused: Refused,
+    pub doors: Doors,
+    pub tls: Arc<LiveTls>,
+    pub requests: Arc<Requests>,
+    pub relays: Arc<JoinedRelays>,
+    pub audit: Arc<Audit>,
     pub events: broadcast::Sender<Numbered>,
     pub past: Mutex<VecDeque<Numbered>>,
     /// Whether the journal can be written.
     pub durable: AtomicBool,
     pub draining: AtomicBool,
+    pub about: About,
+}
+
+/// What holds for as long as the coordinator runs.
+#[derive(Debug)]
+pub(super) struct About {
+    pub policy: String,
+    pub ports: u32,
+    /// Bytes per second of each port.
+    pub port_rate: f64,
+    pub heartbeat_s: f64,
+    pub lost_after_s: f64,
+    /// The time of the state at `started`.
+    pub base: Time,
+    pub started: Instant,
+}
+
+impl Shared {
+    /// A report on the coordinator.
+    pub fn status(&self) -> CoordinatorStatus {
+        let now = lock(&self.measured).0.clone();
+        let About { policy, ports, port_rate, heartbeat_s, lost_after_s, base, started } =
+            &self.about;
+        let up_s = started.elapsed().as_secs_f64();
+        CoordinatorStatus {
+            version: env!("CARGO_PKG_VERSION").to_owned(),
+            policy: policy.clone(),
+            epoch: now.epoch,
+            ready: self.durable.load(Ordering::Relaxed) && !self.draining.load(Ordering::Relaxed),
+            up_s,
+            now_s: (*base + up_s).as_secs(),
+            ports: *ports,
+            port_rate: *port_rate,
+            heartbeat_s: *heartbeat_s,
+            lost_after_s: *lost_after_s,
+            coflows: now.population.coflows,
+            coflows_stalled: now.population.stalled,
+            coflows_idle: now.population.idle,
+            coflows_expired: now.population.expired,
+            agents: now.population.agents,
+            relays: self.relays.count().0,
+            schedule_age_s: now.oldest_unapplied_s,
+        }
+    }
 }
 
 /// An event with its number.

@@ -78,7 +78,10 @@ fn flush(
 ) {
     let (Some(&(first, _)), Some(&(last, _))) = (group.first(), group.last()) else { return };
     match journal.append(group.iter().map(|(_, record)| record)) {
-        Ok(()) => tell(Written::Durable { last, bytes: journal.length() }),
+        Ok(synced) => {
+            let (bytes, sync_s) = (journal.length(), synced.as_secs_f64());
+            tell(Written::Durable { last, bytes, sync_s });
+        }
         Err(error) => {
             failed.add(first, last);
             tell(Written::Failed { first, last, why: error.to_string() });

@@ -44,6 +44,8 @@ pub(super) struct Connection {
     pub session: Option<SessionId>,
     /// The version of the messages that both sides speak.
     pub spoken: u16,
+    /// When the session began.
+    pub since: Time,
     /// When the agent was last heard.
     pub heard: Time,
     /// When it was last sent something.

@@ -100,6 +100,7 @@ impl Agents {
         }
         self.sessions.insert(session, port);
         agent.connection.spoken = spoken;
+        agent.connection.since = now;
         (agent.connection.heard, agent.connection.told) = (now, now);
         agent.connection.welcome = true;
         // Messages that it did not receive before are decided again.

@@ -133,11 +133,6 @@ impl CoordinatorState {
         Population { coflows, stalled, idle, expired, unused, agents, announced }
     }
 
-    /// Agents that have joined.
-    pub fn joined(&self) -> usize {
-        self.agents.joined()
-    }
-
     /// Changes that wait for the journal.
     pub fn pending(&self) -> usize {
         self.journal.len()

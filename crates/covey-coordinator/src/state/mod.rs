@@ -13,6 +13,7 @@
 //! | `ends`, `taking` | ends of flows; flows that change their coflow |
 //! | `appearing` | flows that no application has named, and the policy's groups of them |
 //! | `apply`, `snapshot` | records of the journal, read and written |
+//! | `waiting` | why coflows have no rate |
 //! | `queries`, `requests` | what clients read and ask for |
 //! | `sessions`, `messages` | what agents report and are sent |
 //! | `lifecycle` | what the shell calls in turn |
@@ -52,6 +53,7 @@ mod round;
 mod sessions;
 mod snapshot;
 mod taking;
+mod waiting;
 
 #[cfg(test)]
 mod tests;

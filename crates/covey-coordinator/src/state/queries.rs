@@ -115,6 +115,14 @@ impl CoordinatorState {
                 version: agent.assignments.version(),
                 applied: agent.assignments.applied(),
                 flows: agent.assignments.wanted(),
+                session: agent.connection.session,
+                // The shell knows from where sessions come.
+                peer: None,
+                relay: None,
+                protocol: Some(agent.connection.spoken).filter(|version| *version > 0),
+                joined_s: agent.connection.session.map(|_| self.now - agent.connection.since),
+                heard_s: (agent.connection.spoken > 0).then(|| self.now - agent.connection.heard),
+                unapplied_s: agent.assignments.under_way_since().map(|since| self.now - since),
             })
             .collect();
         let end = from as usize + items.len();

@@ -16,6 +16,9 @@ use crate::request::{Reply, Request};
 /// Seconds for which a coflow may be kept.
 const LEASE_S: RangeInclusive<f64> = 1.0..=86_400.0;
 
+/// The most parents of a coflow.
+const MAX_PARENTS: usize = 1024;
+
 impl CoordinatorState {
     /// A client asks for something.
     pub fn request(&mut self, request: RequestId, what: Request, now: Time) {
@@ -44,6 +47,11 @@ impl CoordinatorState {
             }
             Request::Flows { from, limit } => {
                 let page = Reply::Flows(self.unnamed_flows(from, limit));
+                self.effects.answer(request, Ok(page));
+                None
+            }
+            Request::Waiting { from, limit } => {
+                let page = Reply::Waiting(self.waiting(from, limit));
                 self.effects.answer(request, Ok(page));
                 None
             }
@@ -126,6 +134,11 @@ impl CoordinatorState {
         check_lease(spec.lease_s)?;
         if spec.name.as_ref().is_some_and(|name| name.len() > 256) {
             return Err(Problem::invalid("name: expected at most 256 bytes"));
+        }
+        if spec.parents.len() > MAX_PARENTS {
+            let found = spec.parents.len();
+            let detail = format!("parents: expected at most {MAX_PARENTS}, found {found}");
+            return Err(Problem::invalid(detail));
         }
         let is_unknown = |parent: &u64| self.coflows.lineage(*parent).is_none();
         match spec.parents.iter().position(is_unknown) {

@@ -114,7 +114,9 @@ fn start(covey: &Path, tls: bool, arguments: &[&str]) -> Result<Coordinator> {
 fn crowd(covey: &Path, tls: bool, agents: u32, more: &[&str]) -> Result<Coordinator> {
     let ports = agents.to_string();
     let crowd = ["--ports", &ports, "--max-agents", &ports, "--log", "error"];
-    start(covey, tls, &[&crowd, more].concat())
+    // All of them have one address.
+    let one_peer = ["--max-agents-per-peer", &ports];
+    start(covey, tls, &[&crowd, &one_peer[..], more].concat())
 }
 
 fn transport(tls: bool) -> &'static str {

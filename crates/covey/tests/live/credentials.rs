@@ -14,6 +14,18 @@ use crate::clock::Clock;
 use crate::common::TestFolder;
 use crate::harness::{Coordinator, Killed, agent, block_on, metric, scatter, token, until};
 
+/// The lines of the log that say that an agent was refused for its credential, at least one.
+fn refusals(folder: &TestFolder) -> impl Iterator<Item = String> {
+    let log = folder.read("log");
+    let is_refusal = |line: &&str| {
+        line.contains("reason=\"credential\"")
+            && line.contains("the credential of the agent is wrong")
+    };
+    let lines: Vec<String> = log.lines().filter(is_refusal).map(str::to_owned).collect();
+    assert!(!lines.is_empty(), "{log}");
+    lines.into_iter()
+}
+
 #[test]
 fn no_agent_joins_without_the_right_credential() {
     let folder = TestFolder::new();
@@ -35,7 +47,7 @@ fn no_agent_joins_without_the_right_credential() {
         let mut client = coordinator.client(&folder).await;
         assert_eq!(metric(&mut client, "covey_refused_credentials_total").await, 1.0);
     });
-    assert!(folder.read("log").contains("an agent was refused refusal=Credential"));
+    assert!(refusals(&folder).all(|line| line.contains(" peer=127.0.0.1:")));
 }
 
 #[test]
@@ -126,7 +138,17 @@ fn a_certificate_that_has_expired_is_refused_counted_and_logged() {
         assert_eq!(metric(&mut client, "covey_agents").await, 0.0);
     });
     let log = folder.read("log");
-    assert!(log.contains("refused for its certificate") && log.contains("expired"), "{log}");
+    assert!(log.contains("reason=\"handshake\"") && log.contains("expired"), "{log}");
+    // One that starts then says that its own has expired.
+    drop(coordinator);
+    let mut serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &[]);
+    serve.stderr(std::fs::File::create(folder.path("log")).unwrap());
+    let _again = Coordinator::spawn(&mut clock.governs(serve));
+    let log = folder.read("log");
+    assert!(
+        log.contains("coordinator.pem has expired") && log.contains("covey certs renew"),
+        "{log}"
+    );
 }
 
 #[test]
@@ -141,7 +163,7 @@ fn an_agent_speaks_for_its_own_port_alone() {
     let other = agent(&folder, &coordinator, "2", &own).output().unwrap();
     assert_eq!(other.status.code(), Some(2));
     assert!(String::from_utf8(other.stderr).unwrap().contains("the credential is wrong"));
-    assert!(folder.read("log").contains("an agent was refused refusal=Credential"));
+    assert!(refusals(&folder).all(|line| line.contains(" peer=127.0.0.1:")));
     let _agent = Killed(agent(&folder, &coordinator, "1", &own).spawn().unwrap());
     block_on(async {
         let tls = Credentials::of(&folder.path("data")).client().unwrap();

@@ -21,6 +21,8 @@ pub struct Coordinator {
     pub process: Child,
     pub clients: SocketAddr,
     pub agents: SocketAddr,
+    /// For probes, where `--health` asks for it.
+    pub health: Option<SocketAddr>,
 }
 
 impl Coordinator {
@@ -34,13 +36,16 @@ impl Coordinator {
 
     /// Starts a coordinator, and waits until it listens.
     pub fn spawn(command: &mut Command) -> Coordinator {
+        let has_health = command.get_args().any(|argument| argument == "--health");
         let mut process = command.stdout(Stdio::piped()).spawn().expect("covey serve");
         let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
         let mut address = |name: &str| -> SocketAddr {
             let line = lines.next().expect("an address").expect("text");
             line.strip_prefix(name).expect(name).trim().parse().expect("an address")
         };
-        Coordinator { clients: address("clients"), agents: address("agents"), process }
+        let (clients, agents) = (address("clients"), address("agents"));
+        let health = has_health.then(|| address("health"));
+        Coordinator { clients, agents, health, process }
     }
 
     pub fn start(folder: &TestFolder, clients: &str, agents: &str, more: &[&str]) -> Coordinator {
@@ -82,6 +87,8 @@ impl Drop for Coordinator {
 pub struct Relay {
     _process: Killed,
     pub agents: SocketAddr,
+    /// For probes, where `--health` asks for it.
+    pub health: Option<SocketAddr>,
 }
 
 impl Relay {
@@ -99,11 +106,16 @@ impl Relay {
 
     /// Starts a relay, and waits until it listens.
     pub fn spawn(command: &mut Command) -> Relay {
+        let has_health = command.get_args().any(|argument| argument == "--health");
         let mut process = command.stdout(Stdio::piped()).spawn().expect("covey relay");
-        let out = BufReader::new(process.stdout.take().expect("its output"));
-        let line = out.lines().next().expect("an address").expect("text");
-        let agents = line.strip_prefix("agents ").and_then(|text| text.parse().ok());
-        Relay { _process: Killed(process), agents: agents.expect("an address") }
+        let mut lines = BufReader::new(process.stdout.take().expect("its output")).lines();
+        let mut address = |name: &str| -> SocketAddr {
+            let line = lines.next().expect("an address").expect("text");
+            line.strip_prefix(name).expect(name).trim().parse().expect("an address")
+        };
+        let agents = address("agents");
+        let health = has_health.then(|| address("health"));
+        Relay { _process: Killed(process), agents, health }
     }
 
     pub fn new(folder: &TestFolder, coordinator: SocketAddr) -> Relay {
@@ -192,6 +204,7 @@ impl Fluid {
         tokio::spawn(async move {
             let ask_every = Duration::from_millis(5);
             let processors = Processors::None;
+            let coordinator = coordinator.into();
             let joining =
                 Joining { coordinator, port, token, tls: None, ask_every, processors, addresses };
             covey_agent::run(&joining, &mut enforcer).await

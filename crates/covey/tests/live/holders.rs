@@ -240,7 +240,7 @@ fn an_application_does_not_wait_for_a_hanging_agent_and_is_scheduled_afterwards(
         let hosts = Hosts::start(&folder, &["--idle-after", "1min"]).await;
         let options = Options {
             agent: Some(folder.path("data/agent.sock")),
-            coordinator: Some(hosts.coordinator.clients),
+            coordinator: Some(hosts.coordinator.clients.into()),
             credentials: folder.path("data"),
             hold_max: None,
             ..Options::default()

@@ -4,13 +4,18 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod certificates;
 mod clock;
 mod crashes;
 mod credentials;
 mod damage;
+mod doors;
 mod faults;
 mod harness;
 mod holders;
+mod operation;
 mod relays;
 mod rest;
+mod status;
+mod tokens;
 mod unnamed;

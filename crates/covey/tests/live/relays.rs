@@ -45,11 +45,20 @@ fn agents_behind_a_relay_are_scheduled_and_join_again_when_it_comes_back() {
         // One of the hosts has no relay.
         Fluid::default().join(coordinator.agents, &token, 3);
         until(10, "agents join", async || joined(&mut client).await == 4).await;
+        assert_eq!(metric(&mut client, "covey_relays").await, 1.0);
+        assert_eq!(metric(&mut client, "covey_agents_relayed").await, 3.0);
+        let relays = client.get("/v1/relays").await.unwrap().json();
+        assert_eq!((relays["items"].as_array().unwrap().len(), relays.get("next")), (1, None));
+        let listed = &relays["items"][0];
+        assert_eq!((&listed["agents"], listed["joined_s"].is_number()), (&3.into(), true));
+        assert!(listed["peer"].as_str().unwrap().starts_with("127.0.0.1:"), "{listed}");
         let first = register(&mut client, &[(0, 1), (1, 2), (3, 0)]).await;
         ends(&mut client, first).await;
 
         drop(relay);
         until(10, "they are away", async || joined(&mut client).await == 1).await;
+        assert_eq!(metric(&mut client, "covey_relays").await, 0.0);
+        assert_eq!(metric(&mut client, "covey_agents_relayed").await, 0.0);
         until(10, "they are lost", async || {
             let page = client.get("/v1/agents").await.unwrap().json();
             page["items"][0]["state"] == "lost"
@@ -134,8 +143,8 @@ fn wrong_arguments_of_a_relay_are_told() {
     let folder = TestFolder::new();
     for (arguments, expected) in [
         (&["--listen", "somewhere"][..], "--listen: expected an address"),
-        (&["--coordinator", "7421"], "--coordinator: expected an address"),
-        (&["--max-agents", "0"], "--max-agents: expected from 1 to 65536, found 0"),
+        (&["--coordinator", "7421"], "--coordinator: expected a host and a port"),
+        (&["--max-agents", "0"], "--max-agents: expected at least 1, found 0"),
         (&["--listen", "0.0.0.0:0"], "0.0.0.0:0 is not a loopback address"),
         (&["--credentials", "nowhere"], "nowhere/token: "),
     ] {

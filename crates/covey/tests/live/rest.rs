@@ -7,7 +7,7 @@ use std::time::Duration;
 use serde_json::{Value, json};
 
 use crate::common::TestFolder;
-use crate::harness::{Coordinator, block_on, coflow, connect, state, token};
+use crate::harness::{Coordinator, block_on, coflow, connect, metric, register, state, token};
 
 #[test]
 fn coflows_are_registered_read_changed_and_removed() {
@@ -124,6 +124,13 @@ fn invalid_requests_get_a_problem_and_change_nothing() {
                 422,
                 "parents[0]: coflow 9 is not known",
             ),
+            (
+                "POST",
+                "/v1/coflows",
+                &json!({"flows": [], "open": true, "parents": vec![0; 1025]}).to_string(),
+                422,
+                "parents: expected at most 1024, found 1025",
+            ),
             ("POST", "/v1/coflows", "{\"flows\":[],\"open\":true,\"weight\":0}", 422, "weight"),
             ("POST", "/v1/coflows", "{\"flows\":[],\"open\":true,\"lease_s\":0.5}", 422, "lease_s"),
             ("GET", "/v1/coflows/7", "", 404, "coflow 7 is not known"),
@@ -157,6 +164,42 @@ fn invalid_requests_get_a_problem_and_change_nothing() {
 
 /// Requests of clients of the version before, and the fields that they read.
 const BEFORE: &str = include_str!("../data/rest-before.json");
+
+#[test]
+fn requests_and_the_journal_are_measured() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &[]);
+    block_on(async {
+        let mut client = coordinator.client(&folder).await;
+        register(&mut client, &[(0, 1)]).await;
+        register(&mut client, &[(1, 2)]).await;
+        for path in ["/v1/coflows/0", "/v1/coflows/1", "/v1/coflows/7", "/nowhere"] {
+            client.get(path).await.unwrap();
+        }
+        client.ask("BREW", "/v1/coflows", &[], "").await.unwrap();
+        let requests = |route: &str, method: &str, status: u16| {
+            let name = "covey_http_requests_total";
+            format!("{name}{{route=\"{route}\",method=\"{method}\",status=\"{status}\"}}")
+        };
+        for (name, value) in [
+            (requests("/v1/coflows", "POST", 201), 2.0),
+            (requests("/v1/coflows/{id}", "GET", 200), 2.0),
+            (requests("/v1/coflows/{id}", "GET", 404), 1.0),
+            (requests("/v1/coflows", "other", 405), 1.0),
+            (requests("none", "GET", 404), 1.0),
+            ("covey_journal_sync_seconds_count".to_owned(), 2.0),
+            (format!("covey_build_info{{version=\"{}\"}}", env!("CARGO_PKG_VERSION")), 1.0),
+        ] {
+            assert_eq!(metric(&mut client, &name).await, value, "{name}");
+        }
+        let took = "covey_http_request_duration_seconds_sum{route=\"/v1/coflows\",method=\"POST\"}";
+        // The answer to a registration waits for the disk.
+        assert!(
+            metric(&mut client, took).await
+                >= metric(&mut client, "covey_journal_sync_seconds_sum").await
+        );
+    });
+}
 
 #[test]
 fn clients_of_the_version_before_are_answered_as_they_were() {

@@ -5,3 +5,4 @@ mod following;
 mod helpers;
 mod leases;
 mod memory;
+mod waiting;

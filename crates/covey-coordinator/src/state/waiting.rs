@@ -1,0 +1,154 @@
+//! Why coflows have no rate.
+
+use std::borrow::Cow;
+use std::collections::BTreeMap;
+
+use covey_api::{FullLink, Page, Waiting};
+use covey_core::Group;
+
+use super::coflows::Coflow;
+use super::coordinator::CoordinatorState;
+use super::flows::Stage;
+
+/// The most links that are named for a coflow.
+const MAX_LINKS: usize = 4;
+/// The most coflows that are named for a link.
+const MAX_COFLOWS: usize = 4;
+/// The most ports that are named because their agents are away.
+const MAX_LOST: usize = 8;
+/// The most flows of a coflow that are looked at.
+const MAX_FLOWS: usize = 4096;
+/// A link is full if so much of it is used.
+const FULL: f64 = 0.95;
+
+/// A direction of a port.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Link {
+    Out(u32),
+    In(u32),
+}
+
+/// What uses a link: the rates of coflows there.
+type Users = BTreeMap<u64, f64>;
+
+/// What is known of the plan and the rates in force, for all coflows.
+struct InForce {
+    users: BTreeMap<Link, Users>,
+    /// The places of coflows in the order of the plan.
+    places: BTreeMap<u64, usize>,
+}
+
+impl CoordinatorState {
+    /// Coflows that have no rate, with numbers from `from` on. This looks at all rates.
+    pub(super) fn waiting(&self, from: u64, limit: usize) -> Page<Waiting> {
+        let waiting = self.coflows.range(from).filter(|(_, coflow)| coflow.served.is_empty());
+        let waiting: Vec<(u64, &Coflow)> = waiting.take(limit + 1).collect();
+        let next = waiting.get(limit).map(|(serial, _)| serial.to_string());
+        let in_force = match waiting.is_empty() {
+            true => InForce { users: BTreeMap::new(), places: BTreeMap::new() },
+            false => self.in_force(),
+        };
+        let items = waiting.into_iter().take(limit);
+        let items = items.map(|(serial, coflow)| self.why(serial, coflow, &in_force)).collect();
+        Page { items, next }
+    }
+
+    fn in_force(&self) -> InForce {
+        let mut users: BTreeMap<Link, Users> = BTreeMap::new();
+        for (serial, coflow) in self.coflows.range(0) {
+            for served in &coflow.served {
+                let Some(flow) = coflow.flows.get(served.flow) else { continue };
+                for link in [Link::Out(flow.src), Link::In(flow.dst)] {
+                    *users.entry(link).or_default().entry(serial).or_default() += served.rate;
+                }
+            }
+        }
+        let mut places = BTreeMap::new();
+        for (place, (_, entry)) in self.driver.ranking().entries.iter().enumerate() {
+            let id = match entry.group {
+                Group::AllFlows => continue,
+                Group::Coflow(id) | Group::CoflowAt(id, _) => id,
+                Group::Flow(flow) => flow.coflow,
+            };
+            // The plan may still name a coflow that has left.
+            if self.driver.state().is_present(id) {
+                places.entry(self.coflows.serial(id)).or_insert(place);
+            }
+        }
+        InForce { users, places }
+    }
+
+    fn why(&self, serial: u64, coflow: &Coflow, in_force: &InForce) -> Waiting {
+        let first = coflow.flows.unfinished().next().map(|(index, _)| index);
+        let layer = first.map_or(0, |index| self.driver.layers().of(coflow.policy_flow(index)));
+        let place = in_force.places.get(&serial).copied();
+        let stages = || coflow.flows.unfinished().map(|(_, flow)| flow.stage);
+        let mut waiting =
+            Waiting { coflow: serial, why: "".into(), layer, place, behind: vec![], lost: vec![] };
+        waiting.why = if first.is_none() {
+            "open".into()
+        } else if stages().any(|stage| stage == Stage::Active) {
+            waiting.behind = self.full_links(coflow, in_force);
+            if waiting.behind.is_empty() { "policy".into() } else { "behind".into() }
+        } else if stages().any(|stage| stage == Stage::Stalled) {
+            waiting.lost = self.lost_ports(coflow);
+            "stalled".into()
+        } else {
+            coflow.flows.why_unused().map_or("written".into(), |why| why.name().into())
+        };
+        waiting
+    }
+
+    /// The fullest links of a coflow that others fill, fullest first; then by port.
+    fn full_links(&self, coflow: &Coflow, in_force: &InForce) -> Vec<FullLink> {
+        let active = coflow.flows.unfinished().filter(|(_, flow)| flow.stage == Stage::Active);
+        let links =
+            active.take(MAX_FLOWS).flat_map(|(_, flow)| [Link::Out(flow.src), Link::In(flow.dst)]);
+        let mut links: Vec<Link> = links.collect();
+        links.sort_unstable();
+        links.dedup();
+        let used = |link: &Link| {
+            let users = in_force.users.get(link)?;
+            let part = users.values().sum::<f64>() / self.capacity(*link);
+            (part >= FULL).then_some((*link, part, users))
+        };
+        let mut full: Vec<(Link, f64, &Users)> = links.iter().filter_map(used).collect();
+        // The sort is stable: equals stay in the order of links.
+        full.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let named = |(link, _, users): (Link, f64, &Users)| {
+            let mut most: Vec<(u64, f64)> = users.iter().map(|(id, rate)| (*id, *rate)).collect();
+            most.sort_by(|a, b| b.1.total_cmp(&a.1));
+            let mut coflows: Vec<u64> = most.iter().take(MAX_COFLOWS).map(|(id, _)| *id).collect();
+            let place = |id: &u64| in_force.places.get(id).copied().unwrap_or(usize::MAX);
+            coflows.sort_by_key(|id| (place(id), *id));
+            let (port, direction) = match link {
+                Link::Out(port) => (port, "out"),
+                Link::In(port) => (port, "in"),
+            };
+            let direction = Cow::Borrowed(direction);
+            FullLink { port, direction, coflows, served: users.len() }
+        };
+        full.into_iter().take(MAX_LINKS).map(named).collect()
+    }
+
+    /// Bytes per second of a link.
+    fn capacity(&self, link: Link) -> f64 {
+        let ports = self.agents.ports() as usize;
+        let capacity = self.driver.state().fabric().capacity();
+        match link {
+            Link::Out(port) => capacity[port as usize],
+            Link::In(port) => capacity[ports + port as usize],
+        }
+    }
+
+    /// Ports of a coflow's stalled flows whose agents are away, ascending.
+    fn lost_ports(&self, coflow: &Coflow) -> Vec<u32> {
+        let stalled = coflow.flows.unfinished().filter(|(_, flow)| flow.stage == Stage::Stalled);
+        let ports = stalled.take(MAX_FLOWS).flat_map(|(_, flow)| [flow.src, flow.dst]);
+        let mut ports: Vec<u32> = ports.filter(|port| self.agents.get(*port).is_away).collect();
+        ports.sort_unstable();
+        ports.dedup();
+        ports.truncate(MAX_LOST);
+        ports
+    }
+}

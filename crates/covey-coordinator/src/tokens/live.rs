@@ -1,0 +1,115 @@
+//! The tokens of a process that runs: they are read again when their files change.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::SystemTime;
+
+use covey_api::{CredentialError, Credentials, read_token};
+use tokio::sync::watch;
+
+use super::file::{Hash, SINGLE, TokenEntry, TokenFile, hash};
+use super::rights::{Right, Rights};
+use crate::reload::Reload;
+
+/// Who shows a token.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub(crate) struct Holder {
+    /// The name of the token.
+    pub name: Arc<str>,
+    rights: Rights,
+}
+
+impl Holder {
+    pub fn has(&self, right: Right) -> bool {
+        self.rights.has(right)
+    }
+}
+
+/// All tokens, by their hashes: to look one up takes a time that says nothing of any secret.
+type Table = BTreeMap<Hash, (Holder, Option<SystemTime>)>;
+
+fn read(folder: &Path) -> Result<Table, CredentialError> {
+    let holder = |name: &str, rights| Holder { name: name.into(), rights };
+    let mut table = Table::new();
+    let single = Credentials::of(folder).token_path();
+    if single.exists() {
+        let token = read_token(&single)?;
+        table.insert(hash(&token), (holder(SINGLE, Rights::all()), None));
+    }
+    for (name, entry) in TokenFile::read(folder)?.entries() {
+        let TokenEntry { rights, expires, .. } = entry;
+        table.insert(*entry.hash(), (holder(name, rights.clone()), *expires));
+    }
+    Ok(table)
+}
+
+/// The tokens of a process that runs.
+pub(crate) struct Tokens {
+    folder: PathBuf,
+    table: watch::Sender<Table>,
+}
+
+impl Tokens {
+    /// Reads the tokens in a folder.
+    pub fn start(folder: &Path) -> Result<Arc<Tokens>, CredentialError> {
+        let table = watch::channel(read(folder)?).0;
+        Ok(Arc::new(Tokens { folder: folder.to_owned(), table }))
+    }
+
+    /// Who shows this secret, if it counts now.
+    pub fn holder(&self, secret: &[u8]) -> Option<Holder> {
+        let table = self.table.borrow();
+        let (holder, expires) = table.get(&hash(secret))?;
+        expires.is_none_or(|expires| SystemTime::now() < expires).then(|| holder.clone())
+    }
+}
+
+impl Reload for Tokens {
+    fn name(&self) -> &'static str {
+        "tokens"
+    }
+
+    fn files(&self) -> Vec<PathBuf> {
+        vec![Credentials::of(&self.folder).token_path(), TokenFile::path_in(&self.folder)]
+    }
+
+    fn reload(&self) -> Result<(), CredentialError> {
+        self.table.send_replace(read(&self.folder)?);
+        Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::time::Duration;
+
+    use super::*;
+    use crate::authority::write_secret;
+
+    #[test]
+    fn a_secret_counts_until_it_is_revoked_or_expires() {
+        let folder = tempfile::tempdir().expect("a folder");
+        write_secret(&folder.path().join("token"), b"old\n").expect("a file");
+        let mut file = TokenFile::read(folder.path()).expect("a file");
+        let read: Rights = "read".parse().expect("rights");
+        let secret = file.add("ci", read.clone(), None).expect("a token");
+        let short = file.add("short", read, Some(Duration::ZERO)).expect("a token");
+        let tokens = Tokens::start(folder.path()).expect("tokens");
+        let name = |secret: &str| tokens.holder(secret.as_bytes()).map(|it| it.name.to_string());
+        assert_eq!(name("old").as_deref(), Some("token"));
+        assert_eq!(name(&secret).as_deref(), Some("ci"));
+        assert_eq!((name(&short), name("x"), name("")), (None, None, None));
+        let holder = tokens.holder(secret.as_bytes()).expect("a holder");
+        assert_eq!(Right::ALL.map(|right| holder.has(right)), [true, false, false]);
+        let old = tokens.holder(b"old").expect("a holder");
+        assert!(Right::ALL.into_iter().all(|right| old.has(right)));
+        file.remove("ci").expect("a file");
+        assert!(name(&secret).is_some(), "it was not read again");
+        tokens.reload().expect("tokens");
+        assert_eq!(name(&secret), None);
+        // A wrong file changes nothing.
+        write_secret(&folder.path().join("tokens"), b"nonsense\n").expect("a file");
+        assert!(tokens.reload().is_err() && name("old").is_some());
+    }
+}

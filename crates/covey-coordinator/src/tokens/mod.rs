@@ -1,0 +1,11 @@
+//! Tokens: named secrets with rights, which may expire. The folder has their hashes alone.
+//!
+//! The file `token` has one more, as a secret, with all rights: that of earlier versions.
+
+mod file;
+mod live;
+mod rights;
+
+pub use file::{TokenEntry, TokenFile, is_token_name};
+pub(crate) use live::{Holder, Tokens};
+pub use rights::{Right, Rights, RightsError};

@@ -1,0 +1,115 @@
+//! Options of the live system's commands from the environment and from a file.
+//!
+//! What a command line does not say comes from an environment variable, and otherwise from the section of the file
+//! that has the command's name. It becomes an argument as if the user had written it, so that every check of arguments
+//! holds for it, too. Nothing here names an option: all are found by walking the arguments that the parser knows.
+
+mod environment;
+mod file;
+mod given;
+mod option;
+
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+
+use clap::parser::ValueSource;
+use clap::{Arg, ArgMatches, Command};
+
+use crate::failure::Failure;
+use file::File;
+pub use given::{Given, locate};
+pub use option::{COMMANDS, Kind, ONCE, Setting, settings};
+
+/// The variable that names the file where no argument does.
+const FILE: &str = "COVEY_CONFIG";
+
+/// The option that names the file.
+const CONFIG: &str = "config";
+
+/// The option `--config`, which each of these commands has.
+pub fn config_option() -> Arg {
+    Arg::new(CONFIG)
+        .long(CONFIG)
+        .value_name("FILE")
+        .value_parser(clap::value_parser!(PathBuf))
+        .help("File with settings [default: none]; covey config --help says more")
+        .help_heading(ONCE)
+}
+
+/// The program with `--config` at each command that has settings.
+pub fn with_config_option(program: Command) -> Command {
+    let add = |program: Command, name: &&str| {
+        program.mut_subcommand(*name, |command| command.arg(config_option()))
+    };
+    COMMANDS.iter().fold(program, add)
+}
+
+/// The file that an argument names, or else the environment.
+pub fn named_file(argument: Option<&Path>) -> Result<Option<PathBuf>, Failure> {
+    let named = argument.map(Path::to_owned);
+    Ok(named.or(environment::value(FILE)?.map(PathBuf::from)))
+}
+
+/// Reads a file, and checks all its sections.
+pub fn read(program: &Command, path: &Path) -> Result<File, Failure> {
+    let file = File::read(path)?;
+    file.check(program)?;
+    Ok(file)
+}
+
+/// The settings of a command from the environment and from a file, in the order of the options.
+pub fn given(command: &Command, file: Option<&File>) -> Result<Vec<Given>, Failure> {
+    let section = command.get_name();
+    environment::check(section, command)?;
+    let mut all = Vec::new();
+    for setting in settings(command) {
+        match environment::given(section, &setting)? {
+            Some(given) => all.push(given),
+            None => all.extend(file.and_then(|file| file.given(section, &setting))),
+        }
+    }
+    Ok(all)
+}
+
+/// A command line with the settings of its command.
+pub struct Completed {
+    /// The arguments, from the name of the program on.
+    pub arguments: Vec<OsString>,
+    given: Vec<Given>,
+}
+
+/// Adds to a command line what it does not have itself.
+pub fn complete(program: &Command, arguments: Vec<OsString>) -> Result<Completed, Failure> {
+    let named = arguments.get(1).and_then(|name| name.to_str());
+    let command = named.filter(|name| COMMANDS.contains(name));
+    let command = command.and_then(|name| program.find_subcommand(name));
+    let said = said(program, &arguments);
+    let (Some(command), Some(said)) = (command, said) else {
+        return Ok(Completed { arguments, given: Vec::new() });
+    };
+    let path = named_file(said.get_one::<PathBuf>(CONFIG).map(PathBuf::as_path))?;
+    let file = path.map(|path| read(program, &path)).transpose()?;
+    let mut given = given(command, file.as_ref())?;
+    given.retain(|it| {
+        let option = settings(command).find(|setting| setting.name() == it.name);
+        option.is_some_and(|it| said.value_source(it.id()) != Some(ValueSource::CommandLine))
+    });
+    let (first, rest) = arguments.split_at(2);
+    let added = given.iter().flat_map(Given::arguments).map(OsString::from);
+    let arguments = first.iter().cloned().chain(added).chain(rest.iter().cloned()).collect();
+    Ok(Completed { arguments, given })
+}
+
+/// What a command line says of its command, whatever is missing or wrong. `None` if it asks for help.
+fn said(program: &Command, arguments: &[OsString]) -> Option<ArgMatches> {
+    let lenient = program.clone().ignore_errors(true);
+    let (_, said) = lenient.try_get_matches_from(arguments).ok()?.remove_subcommand()?;
+    Some(said)
+}
+
+impl Completed {
+    /// Has an error about a setting say where that stands.
+    pub fn locate(&self, failure: Failure) -> Failure {
+        locate(&self.given, failure)
+    }
+}

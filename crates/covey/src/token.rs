@@ -1,0 +1,142 @@
+//! `covey token`: the tokens of a coordinator.
+
+use std::fs::{File, OpenOptions};
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, SystemTime};
+
+use clap::{Args, Subcommand};
+use covey_coordinator::{TokenFile, is_token_name};
+
+use crate::failure::Failure;
+use crate::output;
+use crate::quantity;
+
+/// Make, list and revoke the tokens that clients show
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  covey token new dashboard --rights read
+  covey token new spark --rights read,register --expires 30d --output spark/token
+  covey token list
+  covey token revoke spark
+Rights: read (ask for coflows, schedules, agents, events, metrics), register (register, change, keep and
+remove coflows), operate (join as an agent or a relay, where there are no certificates).
+The file tokens of the folder has hashes alone. A coordinator that runs reads it again within seconds, and at
+once on SIGHUP. The file token of the folder, if there is one, has a token with all rights.")]
+pub struct Token {
+    #[command(subcommand)]
+    action: Action,
+}
+
+#[derive(Debug, Subcommand)]
+enum Action {
+    /// Make a token and print its secret, which is kept nowhere
+    New {
+        /// The name in metrics and logs
+        name: String,
+        /// What its holder may do: read, register, operate
+        #[arg(long, value_name = "RIGHTS", default_value = "read")]
+        rights: String,
+        /// Time after which it counts no more [default: it does not expire]
+        #[arg(long, value_name = "TIME")]
+        expires: Option<String>,
+        /// Write the secret to a new file, mode 0600, instead of printing it
+        #[arg(long, value_name = "FILE")]
+        output: Option<PathBuf>,
+        /// Folder of the coordinator
+        #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
+        data: PathBuf,
+    },
+    /// List the tokens, with their rights and the days until they expire
+    List {
+        /// Folder of the coordinator
+        #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
+        data: PathBuf,
+    },
+    /// Remove a token
+    Revoke {
+        /// Its name
+        name: String,
+        /// Folder of the coordinator
+        #[arg(long, value_name = "FOLDER", default_value = "covey-data")]
+        data: PathBuf,
+    },
+}
+
+/// For how long a token may count: up to a hundred years.
+const EXPIRES: [&str; 2] = ["1s", "52560000min"];
+
+fn expiry(text: &str) -> Result<Duration, Failure> {
+    quantity::time_within("--expires", text, EXPIRES).map(Duration::from_secs_f64)
+}
+
+impl Token {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), Failure> {
+        match self.action {
+            Action::New { name, rights, expires, output, data } => {
+                let mut file = TokenFile::read(&data)?;
+                if !is_token_name(&name) || file.entries().contains_key(&name) {
+                    let expected = "a new name of letters, digits and -_. only";
+                    return Err(Failure::argument("NAME", expected, format!("'{name}'")));
+                }
+                let rights =
+                    rights.parse().map_err(|error| Failure::Input(format!("--rights: {error}")))?;
+                let valid = expires.map(|text| expiry(&text)).transpose()?;
+                // Before the token is made: a secret that cannot be written would be lost.
+                let written = output.map(|path| new_file(&path)).transpose()?;
+                let secret = file.add(&name, rights, valid)?;
+                match written {
+                    None => output::print(|out| writeln!(out, "{secret}")),
+                    Some(mut out) => writeln!(out, "{secret}")
+                        .map_err(|error| Failure::Other(format!("--output: {error}"))),
+                }
+            }
+            Action::List { data } => list(&TokenFile::read(&data)?, data.join("token").exists()),
+            Action::Revoke { name, data } => {
+                let mut file = TokenFile::read(&data)?;
+                if file.remove(&name)? {
+                    return output::print(|out| writeln!(out, "revoked {name}"));
+                }
+                let known: Vec<&str> = file.entries().keys().map(String::as_str).collect();
+                let expected = match known[..] {
+                    [] => "the name of a token, of which there is none".to_owned(),
+                    _ => format!("one of {}", known.join(", ")),
+                };
+                Err(Failure::argument("NAME", expected, format!("'{name}'")))
+            }
+        }
+    }
+}
+
+/// Makes a file that only its owner may read.
+fn new_file(path: &Path) -> Result<File, Failure> {
+    let mut options = OpenOptions::new();
+    let made = options.write(true).create_new(true).mode(0o600).open(path);
+    made.map_err(|error| Failure::Input(format!("--output: {}: {error}", path.display())))
+}
+
+fn list(file: &TokenFile, has_single: bool) -> Result<(), Failure> {
+    let now = SystemTime::now();
+    output::print(|out| {
+        writeln!(out, "{:<24} {:<24} expires", "name", "rights")?;
+        if has_single {
+            writeln!(
+                out,
+                "{:<24} {:<24} never (the file token)",
+                "token", "read,register,operate"
+            )?;
+        }
+        for (name, entry) in file.entries() {
+            let expires = match entry.expires.map(|expires| expires.duration_since(now)) {
+                None => "never".to_owned(),
+                Some(Ok(left)) => format!("in {:.1} days", left.as_secs_f64() / 86_400.0),
+                Some(Err(_)) => "expired".to_owned(),
+            };
+            writeln!(out, "{name:<24} {:<24} {expires}", entry.rights.to_string())?;
+        }
+        Ok(())
+    })
+}

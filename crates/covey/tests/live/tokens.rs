@@ -1,0 +1,145 @@
+//! Tokens with names and rights.
+
+use std::os::unix::fs::PermissionsExt;
+
+use covey_api::Client;
+
+use crate::certificates::hang_up;
+use crate::common::TestFolder;
+use crate::harness::{
+    Coordinator, Fluid, Killed, agent, block_on, coflow, connect, metric, token, until,
+};
+
+/// Makes a token with the command line.
+fn new(folder: &TestFolder, name: &str, more: &[&str]) -> String {
+    let arguments = [&["token", "new", name, "--data", "data"], more].concat();
+    folder.results(&arguments).trim().to_owned()
+}
+
+async fn status(client: &mut Client, method: &str) -> u16 {
+    let body = if method == "POST" { coflow(&[(0, 1)]) } else { Vec::new() };
+    client.ask(method, "/v1/coflows", &[], body).await.expect("an answer").status
+}
+
+#[test]
+fn a_token_gives_its_rights_until_it_is_revoked_or_expires() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::logged(&folder, &[]);
+    let reader = new(&folder, "reader", &["--rights", "read"]);
+    let writer = new(&folder, "writer", &["--rights", "register"]);
+    let short = new(&folder, "short", &["--expires", "2s"]);
+    hang_up(&coordinator);
+    block_on(async {
+        let mut all = coordinator.client(&folder).await;
+        let client = async |token: &str| {
+            connect(coordinator.clients, token.as_bytes()).await.expect("a connection")
+        };
+        let mut readers = client(&reader).await;
+        until(10, "it is read", async || status(&mut readers, "GET").await == 200).await;
+        let (mut writers, mut shorts) = (client(&writer).await, client(&short).await);
+        assert_eq!(status(&mut shorts, "GET").await, 200);
+        assert_eq!((status(&mut writers, "POST").await, status(&mut all, "GET").await), (201, 200));
+        let refused = readers.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await.unwrap();
+        assert_eq!(refused.status, 403);
+        let detail = refused.json()["detail"].as_str().expect("a text").to_owned();
+        assert_eq!(detail, "the token 'reader' lacks the right register");
+        assert_eq!(status(&mut writers, "GET").await, 403);
+        until(10, "it expires", async || status(&mut shorts, "GET").await == 401).await;
+        assert_eq!(folder.covey(&["token", "revoke", "reader", "--data", "data"]).status, Some(0));
+        // Nobody says that it has changed.
+        until(10, "it is revoked", async || status(&mut readers, "GET").await == 401).await;
+        let count = "covey_requests_total{token=\"writer\",status=\"2xx\"}";
+        assert_eq!(metric(&mut all, count).await, 1.0);
+        let count = "covey_requests_total{token=\"reader\",status=\"4xx\"}";
+        assert_eq!(metric(&mut all, count).await, 1.0);
+        let count = "covey_refusals_total{door=\"clients\",reason=\"right\"}";
+        assert_eq!(metric(&mut all, count).await, 2.0);
+    });
+    assert!(folder.read("log").contains("the token 'reader' lacks the right register"));
+    let list = folder.results(&["token", "list", "--data", "data"]);
+    assert!(list.contains("expired") && list.contains("the file token"), "{list}");
+    assert!(!list.contains(&writer) && !folder.read("data/tokens").contains(&writer));
+}
+
+#[test]
+fn an_agent_needs_the_right_to_operate_and_the_single_token_may_go() {
+    let folder = TestFolder::new();
+    let (hosts, reads) = (
+        new(&folder, "hosts", &["--rights", "operate"]),
+        new(&folder, "reads", &["--rights", "read"]),
+    );
+    let coordinator = Coordinator::logged(&folder, &[]);
+    assert!(!folder.path("data/token").exists(), "there are others");
+    block_on(async {
+        let mut client = connect(coordinator.clients, reads.as_bytes()).await.unwrap();
+        Fluid::default().join(coordinator.agents, hosts.as_bytes(), 0);
+        Fluid::default().join(coordinator.agents, reads.as_bytes(), 1);
+        until(10, "one joins", async || metric(&mut client, "covey_agents").await == 1.0).await;
+        let refused = "covey_refusals_total{door=\"agents\",reason=\"credential\"}";
+        until(10, "one does not", async || metric(&mut client, refused).await == 1.0).await;
+    });
+}
+
+#[test]
+fn the_folder_and_its_files_are_for_their_owner() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &[]);
+    new(&folder, "ci", &[]);
+    let mode = |name: &str| {
+        let found = std::fs::metadata(folder.path(name)).expect(name);
+        found.permissions().mode() & 0o777
+    };
+    new(&folder, "file", &["--output", "secret"]);
+    assert_eq!((mode("secret"), folder.read("secret").len()), (0o600, 6 + 64 + 1));
+    assert_eq!(mode("data"), 0o700);
+    for name in ["data/journal", "data/ids", "data/token", "data/tokens"] {
+        assert_eq!(mode(name), 0o600, "{name}");
+    }
+    drop(coordinator);
+    for (arguments, expected) in [
+        (
+            &["new", "a b"][..],
+            "NAME: expected a new name of letters, digits and -_. only, found 'a b'",
+        ),
+        (&["new", "ci"], "NAME: expected a new name"),
+        (
+            &["new", "x", "--rights", "write"],
+            "--rights: expected one or more of read, register, operate, found 'write'",
+        ),
+        (&["new", "x", "--expires", "soon"], "--expires: "),
+        (&["new", "x", "--output", "secret"], "--output: secret: File exists"),
+        (&["revoke", "cj"], "NAME: expected one of ci, file, found 'cj'"),
+    ] {
+        let refusal = folder.refusal(&[&["token"], arguments, &["--data", "data"]].concat());
+        assert!(refusal.starts_with(expected), "{refusal}");
+    }
+}
+
+#[test]
+fn the_socket_may_be_for_a_group() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &[]);
+    let _ = token(&folder);
+    let own = rustix::process::getegid().as_raw().to_string();
+    let mut command = agent(&folder, &coordinator, "0", &folder.path("data"));
+    let _agent = Killed(command.args(["--socket-group", &own]).spawn().expect("an agent"));
+    block_on(async {
+        let socket = folder.path("data/agent.sock");
+        until(10, "it listens", async || socket.exists()).await;
+        let found = std::fs::metadata(&socket).expect("a socket");
+        assert_eq!(found.permissions().mode() & 0o777, 0o660);
+    });
+    let agent = ["agent", "--port", "1", "--credentials", "data"];
+    for (more, expected) in [
+        (["--socket-mode", "rw"], "--socket-mode: expected a mode in octal, like 0660, found 'rw'"),
+        (["--socket-mode", "4777"], "--socket-mode: expected a mode in octal"),
+        (
+            ["--socket-group", "no-such-group"],
+            "--socket-group: expected a group that this host knows",
+        ),
+        (["--max-apps", "0"], "--max-apps: expected at least 1, found 0"),
+    ] {
+        let refusal = folder.refusal(&[&agent[..], &more].concat());
+        assert!(refusal.starts_with(expected), "{refusal}");
+    }
+}
