@@ -607,8 +607,9 @@ impl Drop for Listener {
     }
 }
 
-/// Maximum time until a connection has sent its header, and maximum number of connections that have not.
-const HEADER_WITHIN: Duration = Duration::from_secs(10);
+/// Maximum time until a connection has sent its header, and maximum number of connections that have not. Where very many
+/// flows begin together, TCP may lose a header several times, and tries again after up to 13 seconds.
+const HEADER_WITHIN: Duration = Duration::from_secs(30);
 const MAX_WITHOUT_HEADER: usize = 4096;
 
 async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Incoming>) {
