@@ -144,7 +144,7 @@ fn wrong_arguments_of_a_relay_are_told() {
     for (arguments, expected) in [
         (&["--listen", "somewhere"][..], "--listen: expected an address"),
         (&["--coordinator", "7421"], "--coordinator: expected a host and a port"),
-        (&["--max-agents", "0"], "--max-agents: expected at least 1, found 0"),
+        (&["--max-agents", "0"], "--max-agents: expected from 1 to 65536, found 0"),
         (&["--listen", "0.0.0.0:0"], "0.0.0.0:0 is not a loopback address"),
         (&["--credentials", "nowhere"], "nowhere/token: "),
     ] {

@@ -3,6 +3,7 @@
 use std::os::unix::fs::PermissionsExt;
 
 use covey_api::Client;
+use serde_json::Value;
 
 use crate::certificates::hang_up;
 use crate::common::TestFolder;
@@ -116,6 +117,56 @@ fn the_folder_and_its_files_are_for_their_owner() {
 }
 
 #[test]
+fn the_audit_log_names_tokens() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &["--audit-log", "audit"]);
+    let writer = new(&folder, "writer", &["--rights", "register"]);
+    let reader = new(&folder, "reader", &["--rights", "read"]);
+    hang_up(&coordinator);
+    block_on(async {
+        let client = async |token: &str| {
+            connect(coordinator.clients, token.as_bytes()).await.expect("a connection")
+        };
+        let (mut writers, mut readers) = (client(&writer).await, client(&reader).await);
+        until(10, "it is read", async || status(&mut readers, "GET").await == 200).await;
+        assert_eq!(status(&mut writers, "POST").await, 201);
+        assert_eq!(status(&mut readers, "POST").await, 403);
+        assert_eq!(status(&mut coordinator.client(&folder).await, "POST").await, 201);
+        let tokens = || -> Vec<String> {
+            let audit = folder.read("audit");
+            let entries = audit.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
+            let registered = entries.filter(|entry| entry["action"] == "register");
+            registered.map(|entry| format!("{} {}", entry["token"], entry["status"])).collect()
+        };
+        until(10, "it is written", async || tokens().len() == 2).await;
+        assert_eq!(tokens(), ["\"writer\" 201", "\"token\" 201"]);
+    });
+}
+
+#[test]
+fn status_and_top_need_the_right_to_read_alone_and_find_a_coordinator_by_its_name() {
+    let folder = TestFolder::new();
+    folder.results(&["serve", "--init", "--data", "data"]);
+    std::fs::create_dir(folder.path("client")).expect("a folder");
+    std::fs::copy(folder.path("data/ca.pem"), folder.path("client/ca.pem")).expect("a file");
+    new(&folder, "reader", &["--output", "client/token"]);
+    let coordinator = Coordinator::new(&folder, &[]);
+    let address = format!("localhost:{}", coordinator.clients.port());
+    let client = ["--coordinator", &address, "--credentials", "client"];
+    for command in [&["status"][..], &["top", "--once"]] {
+        let shown = folder.results(&[command, &client].concat());
+        assert!(shown.starts_with("coordinator  ready; covey "), "{shown}");
+    }
+    new(&folder, "writer", &["--rights", "register", "--output", "client/other"]);
+    hang_up(&coordinator);
+    std::fs::rename(folder.path("client/other"), folder.path("client/token")).expect("a file");
+    block_on(until(10, "it is read", async || {
+        let ran = folder.covey(&[&["status"], &client[..]].concat());
+        ran.status == Some(1) && ran.err.contains("the token 'writer' lacks the right read")
+    }));
+}
+
+#[test]
 fn the_socket_may_be_for_a_group() {
     let folder = TestFolder::new();
     let coordinator = Coordinator::new(&folder, &[]);
@@ -137,7 +188,7 @@ fn the_socket_may_be_for_a_group() {
             ["--socket-group", "no-such-group"],
             "--socket-group: expected a group that this host knows",
         ),
-        (["--max-apps", "0"], "--max-apps: expected at least 1, found 0"),
+        (["--max-apps", "0"], "--max-apps: expected from 1 to 1000000, found 0"),
     ] {
         let refusal = folder.refusal(&[&agent[..], &more].concat());
         assert!(refusal.starts_with(expected), "{refusal}");
