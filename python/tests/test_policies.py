@@ -248,7 +248,9 @@ def test_groups_of_flows_that_start_together_are_coflows_where_arrivals_differ(
     assert comparison["ByStart"].per_flow["completion_s"] == expected
     # It takes two coflows that arrive soon after each other for one.
     both = (comparison[name].per_coflow["cct_s"] for name in (coda, "Fifo"))
-    others = [(found, true) for found, true in zip(*both) if abs(found - true) > 0.01 * true]
+    others = [
+        (found, true) for found, true in zip(*both, strict=True) if abs(found - true) > 0.01 * true
+    ]
     assert len(others) <= 2, others
     covey.check_policy(ByStart, cases=20)
 
