@@ -26,7 +26,7 @@ const BINS: usize = 120;
 /// So many bins with gaps are looked at for a smaller error, because few gaps make a ragged histogram.
 const NEAR: usize = 2;
 /// Gaps that must be known before the threshold is an estimate.
-const MIN_GAPS: u64 = 64;
+pub(crate) const MIN_GAPS: u32 = 64;
 
 /// A histogram of the gaps, in logarithmic bins.
 #[derive(Debug, Clone)]
@@ -63,7 +63,7 @@ impl GapScale {
     pub fn threshold_s(&self) -> Option<f64> {
         let mut counts = self.counts;
         counts[bin(0.1 * self.least_s)] += self.zeros;
-        if counts.iter().sum::<u64>() < MIN_GAPS {
+        if counts.iter().sum::<u64>() < MIN_GAPS.into() {
             return None;
         }
         let (splits, count) = splits(&counts);

@@ -20,7 +20,7 @@
 use std::collections::VecDeque;
 
 use crate::attributes::{ATTRIBUTES, Differences};
-use crate::gap_scale::GapScale;
+use crate::gap_scale::{GapScale, MIN_GAPS};
 use crate::hash::{HashMap, hash};
 use crate::sketch::Sketch;
 use covey_core::{Address, Observed, PacketStatistics};
@@ -29,10 +29,8 @@ use covey_core::{Address, Observed, PacketStatistics};
 const FIRST_GAP_S: f64 = 0.1;
 /// Ports from here on are chosen by kernels.
 const FIRST_EPHEMERAL: u16 = 32_768;
-/// Gaps before the first estimate of the time that separates bursts. The next ones come whenever their number has
-/// doubled.
-const FIRST_ESTIMATE: u32 = 64;
-/// Gaps between two later estimates.
+/// Gaps between two estimates of the time that separates bursts. The first ones come with [`MIN_GAPS`], and whenever
+/// their number has doubled.
 const GAPS_PER_ESTIMATE: u32 = 4_096;
 /// Estimates after which earlier gaps count half.
 const ESTIMATES_PER_HALVING: u32 = 16;
@@ -358,7 +356,7 @@ impl Observer {
         self.gaps.add(gap_s);
         self.since[0] += 1;
         let [gaps, estimates] = self.since;
-        let is_early = estimates == 0 && gaps >= FIRST_ESTIMATE && gaps.is_power_of_two();
+        let is_early = estimates == 0 && gaps >= MIN_GAPS && gaps.is_power_of_two();
         if gaps < GAPS_PER_ESTIMATE && !is_early {
             return;
         }
