@@ -11,7 +11,7 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
 
-use crate::framing::{FrameDecoder, FrameEncoder, Next, Taken, Written};
+use crate::framing::{FrameDecoder, FrameEncoder, MAX_NOTED_CHUNK, Next, Taken, Written};
 use crate::gate::{Gate, Permission};
 use crate::link::Link;
 use crate::pacing;
@@ -87,6 +87,8 @@ impl FlowSender {
         let mut flow = FlowSender::new(stream, header, None, patience);
         flow.marking = Some(Marking::new(host, &flow.stream, header.key.coflow));
         flow.encoder.carry_notes();
+        // Notes are sent behind what the socket holds. A kernel that refuses only makes them late.
+        let _ = pacing::hold_little(&flow.stream, MAX_NOTED_CHUNK as u32);
         flow
     }
 

@@ -14,7 +14,7 @@ const GATHER: usize = 64 << 10;
 /// Bytes that are compressed to find out whether a flow shrinks.
 const SAMPLE: usize = 16 << 10;
 /// Maximum number of bytes of a chunk of a flow with notes.
-const MAX_NOTED_CHUNK: usize = 64 << 10;
+pub(crate) const MAX_NOTED_CHUNK: usize = 16 << 10;
 /// Bytes of a flow that does not shrink until compression is tried again: at first, and at most.
 const FIRST_PAUSE: u64 = 1 << 20;
 const MAX_PAUSE: u64 = 64 << 20;

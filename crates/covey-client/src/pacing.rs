@@ -37,6 +37,14 @@ pub fn pace(socket: &TcpStream, rate: f64) -> io::Result<()> {
     set_max_pacing_rate(socket, pace)
 }
 
+/// Has a socket take more only while it holds less than `bytes` that are not sent: what is written next is sent soon.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn hold_little(socket: &TcpStream, bytes: u32) -> io::Result<()> {
+    SockRef::from(socket).set_tcp_notsent_lowat(bytes)
+}
+
 /// Has the kernel send at most `rate` bytes a second of a socket; the greatest number removes the limit.
 ///
 /// # Errors

@@ -94,7 +94,7 @@ impl<'a> Cluster<'a> {
             return Ok(());
         };
         let (clients, agents) = self.addresses.unwrap_or_else(|| lab.coordinator());
-        let mut command = lab.control(Where::Router, replay.program);
+        let mut command = lab.control(Where::Switch, replay.program);
         command.args(["serve", "--log", "error", "--policy", policy, "--data"]).arg(self.data());
         command.args(["--ports", &lab.hosts().to_string()]);
         command.args(["--port-rate", &format!("{}bps", replay.port_rate * 8.0)]);
@@ -198,7 +198,7 @@ impl<'a> Cluster<'a> {
     fn start_watcher(&mut self, said: &Receiver<Said>) -> Result<(), TestbedError> {
         let Some((clients, _)) = self.addresses else { return Ok(()) };
         let by = self.number_of_watcher();
-        let mut command = self.lab.command(Where::Router, self.replay.program);
+        let mut command = self.lab.command(Where::Switch, self.replay.program);
         command.args(["testbed-part", "watch", "--agents", &self.lab.hosts().to_string()]);
         command.args(["--coordinator", &clients.to_string()]);
         command.arg("--credentials").arg(self.data());

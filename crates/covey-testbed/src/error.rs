@@ -24,6 +24,11 @@ pub enum TestbedError {
         /// The error.
         source: io::Error,
     },
+    /// The kernel does not take the programs that mark packets.
+    #[error(
+        "marks of congestion: BPF: {0}: expected the capabilities CAP_BPF and CAP_NET_ADMIN, and Linux 6.6"
+    )]
+    Marks(String),
     /// Another testbed runs on this machine.
     #[error("another testbed runs on this machine: {} is locked", .0.display())]
     Busy(PathBuf),

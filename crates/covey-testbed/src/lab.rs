@@ -7,6 +7,8 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use crate::error::TestbedError;
+use crate::links::Links;
+use crate::marks::Marks;
 use crate::network::{self, AGENTS, CLIENTS, FLOWS};
 use crate::processes::Process;
 
@@ -17,8 +19,9 @@ pub struct Lab {
 }
 
 enum Kind {
-    /// Network namespaces, a lock on their names, and the warden: the process that removes them if this one cannot.
-    Namespaces { _warden: Process, _lock: File },
+    /// Network namespaces with these links, what marks packets there, a lock on their names, and the warden: the process
+    /// that removes them if this one cannot.
+    Namespaces { links: Links, _marks: Option<Marks>, _warden: Process, _lock: File },
     /// All hosts share the namespace of this process.
     Loopback,
 }
@@ -26,7 +29,8 @@ enum Kind {
 /// The machine that a process runs on.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(crate) enum Where {
-    Router,
+    /// The switch that has the coordinator.
+    Switch,
     Host(u32),
 }
 
@@ -48,24 +52,22 @@ impl Lab {
         rustix::process::geteuid().is_root()
     }
 
-    /// Makes `hosts` namespaces on links of `link_bps` bits per second, after removing those of an earlier testbed. The
-    /// links' ends have so many strict `queues`; `None`: one for each class selector, and plain traffic last. `program` is this program: it is started once more as the warden, which removes everything if this process is
-    /// killed.
+    /// Makes namespaces for hosts and switches, after removing those of an earlier testbed. `program` is this program: it
+    /// is started once more as the warden, which removes everything if this process is killed.
     ///
     /// # Errors
     /// The system cannot make them.
-    pub fn isolated(
-        hosts: u32,
-        link_bps: f64,
-        queues: Option<u32>,
-        program: &Path,
-    ) -> Result<Lab, TestbedError> {
+    pub fn isolated(links: Links, program: &Path) -> Result<Lab, TestbedError> {
         let lock = lock()?;
         network::tear_down()?;
         let mut command = Command::new(program);
         let warden = Process::start("warden", command.args(["testbed-part", "warden"]), None)?;
-        let lab = Lab { hosts, kind: Kind::Namespaces { _warden: warden, _lock: lock } };
-        network::build(hosts, link_bps, queues)?;
+        let kind = Kind::Namespaces { links, _marks: None, _warden: warden, _lock: lock };
+        let mut lab = Lab { hosts: links.hosts, kind };
+        network::build(&links)?;
+        if let (Kind::Namespaces { _marks, .. }, Some(waited)) = (&mut lab.kind, links.ecn) {
+            *_marks = Some(Marks::start(&links, waited)?);
+        }
         Ok(lab)
     }
 
@@ -79,8 +81,16 @@ impl Lab {
         self.hosts
     }
 
+    /// The links, if hosts have their own.
+    fn links(&self) -> Option<&Links> {
+        match &self.kind {
+            Kind::Namespaces { links, .. } => Some(links),
+            Kind::Loopback => None,
+        }
+    }
+
     fn is_isolated(&self) -> bool {
-        matches!(self.kind, Kind::Namespaces { .. })
+        self.links().is_some()
     }
 
     /// The name of this kind of lab in reports.
@@ -109,11 +119,9 @@ impl Lab {
 
     /// A command that runs on that machine.
     pub(crate) fn command(&self, location: Where, program: &Path) -> Command {
-        if !self.is_isolated() {
-            return Command::new(program);
-        }
+        let Some(links) = self.links() else { return Command::new(program) };
         let name = match location {
-            Where::Router => network::router_name(),
+            Where::Switch => links.first_switch().name(),
             Where::Host(host) => network::host_name(host),
         };
         let mut command = Command::new("ip");
@@ -121,17 +129,20 @@ impl Lab {
         command
     }
 
-    /// Bytes that all hosts have sent so far, as the router's interfaces count them; `None` on
+    /// Bytes that all hosts have sent so far, as the interfaces of their switches count them; `None` on
     /// loopback. Segments that the kernel passes on together count with one header.
     pub(crate) fn wire_bytes(&self) -> Result<Option<f64>, TestbedError> {
-        if !self.is_isolated() {
-            return Ok(None);
+        let Some(links) = self.links() else { return Ok(None) };
+        let switches = links.switches().into_iter().filter(|it| !links.hosts_of(*it).is_empty());
+        let mut counts: Vec<f64> = Vec::new();
+        for switch in switches {
+            let counters = "cat /sys/class/net/h*/statistics/rx_bytes";
+            let mut command = Command::new("ip");
+            let said = command.args(["netns", "exec", &switch.name(), "sh", "-c", counters]);
+            let said = said.output()?;
+            let lines = String::from_utf8_lossy(&said.stdout);
+            counts.extend(lines.lines().filter_map(|line| line.parse::<f64>().ok()));
         }
-        let mut command = self.command(Where::Router, Path::new("sh"));
-        command.args(["-c", "cat /sys/class/net/h*/statistics/rx_bytes"]);
-        let said = command.output()?;
-        let counts = String::from_utf8_lossy(&said.stdout);
-        let counts: Vec<f64> = counts.lines().filter_map(|line| line.parse().ok()).collect();
         if counts.len() != self.hosts() as usize {
             let what = format!("counters of {} of {} links", counts.len(), self.hosts());
             return Err(TestbedError::Tool { program: "ip netns exec".to_owned(), what });
@@ -141,7 +152,7 @@ impl Lab {
 
     /// Connects or cuts a host's link.
     pub(crate) fn set_link(&self, host: u32, up: bool) -> Result<(), TestbedError> {
-        if self.is_isolated() { network::set_link(host, up) } else { Ok(()) }
+        self.links().map_or(Ok(()), |links| network::set_link(links, host, up))
     }
 
     /// The address where a host listens for flows; on loopback with port 0.

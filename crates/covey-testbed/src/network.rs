@@ -1,4 +1,4 @@
-//! Network namespaces: a router, and hosts behind shaped links. All names begin alike. The system's `ip` and `tc`
+//! Network namespaces: switches, and hosts behind shaped links. All names begin alike. The system's `ip` and `tc`
 //! make them, in batches.
 
 use std::io::Write;
@@ -8,20 +8,19 @@ use std::process::{Command, Stdio};
 use covey_client::mark_of_queue;
 
 use crate::error::TestbedError;
+use crate::links::{Links, Switch};
 
 /// The programs of the system that are needed.
 pub const TOOLS: [&str; 2] = ["ip", "tc"];
 
 /// Prefix of all names.
-const PREFIX: &str = "covey-tb-";
-/// The name of the router's namespace.
-const ROUTER: &str = "covey-tb-router";
+pub const PREFIX: &str = "covey-tb-";
 
 /// Share of a link's speed that is scheduled. A full packet of 1,514 bytes has 1,448 bytes of a flow, or 0.956; the
 /// rest lets queues drain, since a link that is always full keeps its queue.
 pub const PAYLOAD: f64 = 0.92;
 
-/// Length of the router's queues in bytes: 21 ms at 100 Mbit/s. A length in packets would not do: a packet before
+/// Length of the switches' queues in bytes: 21 ms at 100 Mbit/s. A length in packets would not do: a packet before
 /// segmentation counts as one.
 const QUEUE: u32 = 262_144;
 
@@ -48,17 +47,12 @@ pub fn host_name(host: u32) -> String {
     format!("{PREFIX}h{host}")
 }
 
-/// The name of the router's.
-pub fn router_name() -> String {
-    ROUTER.to_owned()
-}
-
 /// The address of a host.
 pub fn host_address(host: u32) -> IpAddr {
     Ipv4Addr::new(10, 77, host as u8, 2).into()
 }
 
-/// The address of the coordinator. It runs on the router.
+/// The address of the coordinator. It runs on the first switch.
 pub fn coordinator_address() -> IpAddr {
     Ipv4Addr::new(10, 77, 255, 1).into()
 }
@@ -84,27 +78,34 @@ fn run(program: &[&str], input: &str) -> Result<String, TestbedError> {
     Err(error(said.lines().next().unwrap_or("failed and did not say why").to_owned()))
 }
 
-/// Makes `hosts` namespaces behind a router, on links of `link_bps` in each direction, whose ends have so many strict
-/// `queues`; `None`: a queue for each class selector, and plain traffic last.
-pub fn build(hosts: u32, link_bps: f64, queues: Option<u32>) -> Result<(), TestbedError> {
-    let mut all = format!("netns add {ROUTER}\n");
-    for host in 0..hosts {
-        let name = host_name(host);
+/// Makes the namespaces of hosts and switches, and the links between them.
+pub fn build(links: &Links) -> Result<(), TestbedError> {
+    let (switches, hosts) = (links.switches(), 0..links.hosts);
+    let mut all: String =
+        switches.iter().map(|switch| format!("netns add {}\n", switch.name())).collect();
+    for host in hosts.clone() {
+        let (name, switch) = (host_name(host), links.switch_of(host).name());
         all += &format!("netns add {name}\n");
-        all += &format!("link add h{host} netns {ROUTER} type veth peer name eth0 netns {name}\n");
+        all += &format!("link add h{host} netns {switch} type veth peer name eth0 netns {name}\n");
+    }
+    for (leaf, spine) in links.uplinks() {
+        let (below, above) = (Switch::Leaf(leaf).name(), Switch::Spine(spine).name());
+        all +=
+            &format!("link add s{spine} netns {below} type veth peer name l{leaf} netns {above}\n");
     }
     run(&["ip", "-batch", "-"], &all)?;
-    let coordinator = coordinator_address();
-    let mut router = format!("link set lo up\naddr add {coordinator}/32 dev lo\n");
-    let mut shaping = String::new();
-    for host in 0..hosts {
-        router += &format!("addr add 10.77.{host}.1/24 dev h{host}\nlink set h{host} up\n");
-        shaping += &shape(&format!("h{host}"), link_bps, QUEUE, queues);
+    for (number, switch) in switches.iter().enumerate() {
+        let name = switch.name();
+        run(&["ip", "-n", &name, "-batch", "-"], &addresses_and_routes(*switch, links))?;
+        let shaping = (links.devices(*switch).iter())
+            .map(|(device, bps)| shape(device, *bps, QUEUE, links.queues))
+            .collect::<String>();
+        run(&["tc", "-n", &name, "-batch", "-"], &shaping)?;
+        // Each switch chooses among paths by addresses and ports, with a hash of its own.
+        let seed = format!("fib_multipath_hash_seed={}", number + 1);
+        settings(&name, &["ip_forward=1", "fib_multipath_hash_policy=1", &seed])?;
     }
-    run(&["ip", "-n", ROUTER, "-batch", "-"], &router)?;
-    run(&["tc", "-n", ROUTER, "-batch", "-"], &shaping)?;
-    settings(ROUTER, &["ip_forward=1"])?;
-    for host in 0..hosts {
+    for host in hosts {
         let name = host_name(host);
         let address = host_address(host);
         let lines = format!(
@@ -113,7 +114,8 @@ pub fn build(hosts: u32, link_bps: f64, queues: Option<u32>) -> Result<(), Testb
              route add default via 10.77.{host}.1\n"
         );
         run(&["ip", "-n", &name, "-batch", "-"], &lines)?;
-        let own = shape("eth0", link_bps, OWN_QUEUE, queues) + &background_first("eth0");
+        let own =
+            shape("eth0", links.link_bps, OWN_QUEUE, links.queues) + &background_first("eth0");
         run(&["tc", "-n", &name, "-batch", "-"], &own)?;
         // Many processes share this machine's processors, and each is late now and then. So buffers
         // must hold the bytes that arrive meanwhile, and a flow that has waited must continue with
@@ -121,6 +123,9 @@ pub fn build(hosts: u32, link_bps: f64, queues: Option<u32>) -> Result<(), Testb
         let buffers = ["tcp_rmem=4096 1048576 6291456", "tcp_wmem=4096 1048576 4194304"];
         settings(&name, &["tcp_slow_start_after_idle=0"])?;
         settings(&name, &buffers)?;
+        if links.ecn.is_some() {
+            settings(&name, &["tcp_ecn=1"])?;
+        }
         // Not every system lets namespaces choose cubic. On links as short as these, reno behaves like it.
         settings(&name, &["tcp_congestion_control=cubic"])
             .or_else(|_| settings(&name, &["tcp_congestion_control=reno"]))?;
@@ -128,12 +133,51 @@ pub fn build(hosts: u32, link_bps: f64, queues: Option<u32>) -> Result<(), Testb
     Ok(())
 }
 
+/// What `ip` does in a switch's namespace. The link between leaf and spine has the addresses 10.78.LEAF.2*SPINE and the
+/// next one.
+fn addresses_and_routes(switch: Switch, links: &Links) -> String {
+    let coordinator = coordinator_address();
+    let mut lines = "link set lo up\n".to_owned();
+    if switch == links.first_switch() {
+        lines += &format!("addr add {coordinator}/32 dev lo\n");
+    }
+    for host in links.hosts_of(switch) {
+        lines += &format!("addr add 10.77.{host}.1/24 dev h{host}\nlink set h{host} up\n");
+    }
+    let ends =
+        |leaf: u32, spine: u32| [2 * spine, 2 * spine + 1].map(|end| format!("10.78.{leaf}.{end}"));
+    let (mut routes, mut up) = (String::new(), String::new());
+    for (leaf, spine) in links.uplinks() {
+        let [below, above] = ends(leaf, spine);
+        match switch {
+            Switch::Leaf(this) if this == leaf => {
+                lines += &format!("addr add {below}/31 dev s{spine}\nlink set s{spine} up\n");
+                up += &format!(" nexthop via {above} dev s{spine}");
+                if spine == 0 {
+                    routes += &format!("route add {coordinator}/32 via {above} dev s0\n");
+                }
+            }
+            Switch::Spine(this) if this == spine => {
+                lines += &format!("addr add {above}/31 dev l{leaf}\nlink set l{leaf} up\n");
+                for host in links.hosts_of(Switch::Leaf(leaf)) {
+                    routes += &format!("route add 10.77.{host}.0/24 via {below} dev l{leaf}\n");
+                }
+            }
+            _ => {}
+        }
+    }
+    if !up.is_empty() {
+        routes += &format!("route add default{up}\n");
+    }
+    lines + &routes
+}
+
 /// Connects or cuts a host's link. To cut it, both ends send to an address that no interface has. As with a cable that
-/// is cut behind a switch, neither end notices; if an interface were down, the router or the host would answer that
+/// is cut behind a switch, neither end notices; if an interface were down, the switch or the host would answer that
 /// the destination is unreachable.
-pub fn set_link(host: u32, up: bool) -> Result<(), TestbedError> {
+pub fn set_link(links: &Links, host: u32, up: bool) -> Result<(), TestbedError> {
     let ends = [
-        (router_name(), format!("10.77.{host}.2 dev h{host}")),
+        (links.switch_of(host).name(), format!("10.77.{host}.2 dev h{host}")),
         (host_name(host), format!("10.77.{host}.1 dev eth0")),
     ];
     ends.iter().try_for_each(|(name, end)| {

@@ -18,7 +18,7 @@ const REMEMBERED: usize = 4096;
 const MAX_OTHERS: usize = 16_384;
 
 /// Senders are told again what a sub-coflow has had when that has grown by a quarter, and by so many bytes.
-const NEWS_BYTES: u64 = 64 << 10;
+const NEWS_BYTES: u64 = 16 << 10;
 
 /// What a receiver tells its senders.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,24 +1,28 @@
 //! `covey testbed`: a trace over real sockets between emulated hosts.
 
-use std::fmt::Write as _;
-use std::net::SocketAddr;
+mod emulated;
+mod network;
+mod part;
+mod tables;
+
 use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
-use clap::{Args, Subcommand};
+use clap::Args;
 use covey_core::Codec;
 use covey_core::suggest::{did_you_mean, nearest};
 use covey_experiment::{Contender, Experiment, Progress, Setup, listed};
-use covey_identify::{Accuracies, accuracy};
 use covey_proto::CodecName;
 use covey_report::{Comparison, Run, RunInfo, write_json};
-use covey_reproduce::plan::{TCP, TestbedNetwork};
-use covey_testbed::{
-    Broken, Fault, Found, Host, Lab, PAYLOAD, Replay, Scheduler, Scheduling, replay,
-};
+use covey_reproduce::plan::TCP;
+use covey_testbed::{Broken, Fault, Found, Lab, Replay, Scheduler, replay};
 use covey_trace::{Workload, open};
 
+pub use self::emulated::Emulated;
+use self::network::NetworkOptions;
+pub use self::part::Process;
+use self::tables::{Measured, against_predictions, identified, what_became};
 use crate::comparison::Outputs;
 use crate::failure::Failure;
 use crate::live;
@@ -26,7 +30,6 @@ use crate::output;
 use crate::progress::Bar;
 use crate::quantity;
 use crate::transform::Folding;
-use crate::watcher::Watcher;
 
 /// Replay a trace over real sockets between emulated hosts, with and without Covey
 #[derive(Debug, Args)]
@@ -39,8 +42,9 @@ Examples:
   covey testbed trace.txt --policies sebf,fvdf,aalo:compress=zstd --ratio 0.48
   covey testbed trace.txt --policies tcp,coda --unmodified
   covey testbed trace.txt --policies tcp,stream --hosts 8 --switch-queues 4 --background 50%
-Each host is a network namespace behind a router, on a link of its own; coordinator and agents are
-`covey serve` and `covey agent`. Receivers check every byte. The output sets the simulator's
+  covey testbed trace.txt --fabric leaf-spine:leaves=4,spines=2,hosts=4 --policies tcp,stream,aalo
+Each host is a network namespace on a link of its own behind a switch, which is one too; coordinator
+and agents are `covey serve` and `covey agent`. Receivers check every byte. The output sets the simulator's
 prediction for the same folded trace beside each result. The simulator's ports, like the
 coordinator's, have 0.92 of a link's speed: headers take 0.044, the rest lets queues drain.
 `tcp` is TCP without Covey; `fair` predicts it. With `stream` there is neither coordinator nor
@@ -57,12 +61,8 @@ pub struct Testbed {
     /// The baseline, one of the listed contenders [default: the first]
     #[arg(long, value_name = "NAME")]
     baseline: Option<String>,
-    /// Number of hosts
-    #[arg(long, value_name = "N", default_value_t = 16)]
-    hosts: u32,
-    /// Speed of each host's link, in and out
-    #[arg(long, value_name = "RATE", default_value = "100mbps")]
-    link: String,
+    #[command(flatten)]
+    network: NetworkOptions,
     /// Compressed size of the flows' bytes as a share of their size, like 0.48 [default: 1, not
     /// compressible]
     #[arg(long, value_name = "RATIO")]
@@ -75,15 +75,6 @@ pub struct Testbed {
     /// coordinator finds the coflows by itself
     #[arg(long, conflicts_with_all = ["loopback", "ratio", "faults"])]
     unmodified: bool,
-    /// Strict queues at the links' ends, as a switch has them, 2 to 8: marked packets go to the queue
-    /// of their mark, plain ones to the first [default: a queue for each class selector, plain
-    /// packets last]
-    #[arg(long, value_name = "N")]
-    switch_queues: Option<u32>,
-    /// Traffic that belongs to nobody, as a share of each link, like 50%: datagrams at a constant
-    /// rate, unmarked
-    #[arg(long, value_name = "SHARE", default_value = "0%")]
-    background: String,
     #[command(flatten)]
     folding: Folding,
     /// Break a part during the replay, and repair it later (may be given several times):
@@ -101,77 +92,8 @@ pub struct Testbed {
     outputs: Outputs,
 }
 
-/// A process of the testbed.
-#[derive(Debug, Subcommand)]
-pub enum Process {
-    /// One host
-    Host {
-        /// Its port in the trace
-        #[arg(long)]
-        host: u32,
-        /// Address at which it accepts flows
-        #[arg(long)]
-        listen: SocketAddr,
-        /// The folded trace
-        #[arg(long)]
-        trace: PathBuf,
-        /// Compressed size of the flows' bytes as a share of their size
-        #[arg(long, default_value_t = 1.0)]
-        ratio: f64,
-        /// The agent's socket
-        #[arg(long, requires_all = ["coordinator", "credentials"])]
-        agent: Option<PathBuf>,
-        /// Address of the coordinator for clients
-        #[arg(long)]
-        coordinator: Option<SocketAddr>,
-        /// The coordinator's credentials
-        #[arg(long)]
-        credentials: Option<PathBuf>,
-        /// Settings of the policy `stream`, if receivers decide
-        #[arg(long, conflicts_with = "agent")]
-        stream: Option<String>,
-    },
-    /// The process that watches which coflows a coordinator finds
-    Watch(Watcher),
-    /// The process that removes the testbed when standard input ends
-    Warden,
-}
-
-impl Process {
-    /// Runs the command.
-    pub fn run(self) -> Result<(), Failure> {
-        match self {
-            Process::Warden => Ok(covey_testbed::warden()?),
-            Process::Watch(watcher) => watcher.run(),
-            Process::Host {
-                host,
-                listen,
-                trace,
-                ratio,
-                agent,
-                coordinator,
-                credentials,
-                stream,
-            } => {
-                let scheduling = match (agent, coordinator, credentials, stream) {
-                    (Some(agent), Some(coordinator), Some(credentials), _) => {
-                        Some(Scheduling::Coordinator { agent, coordinator, credentials })
-                    }
-                    (.., Some(settings)) => Some(Scheduling::Receivers(settings)),
-                    _ => None,
-                };
-                let host = Host { trace, host, listen, ratio, scheduling };
-                // Many hosts share a machine: one thread each.
-                Ok(live::runtime_here()?.block_on(covey_testbed::host(host))?)
-            }
-        }
-    }
-}
-
 /// The policy with which the simulator predicts [`TCP`].
 const FAIR: &str = "fair";
-/// The slowest link, in bytes per second.
-const MIN_LINK: f64 = 1e3;
 
 /// The index of the baseline among the contenders.
 fn baseline_index(name: &str, contenders: &[String]) -> Result<usize, Failure> {
@@ -185,13 +107,6 @@ fn baseline_index(name: &str, contenders: &[String]) -> Result<usize, Failure> {
 impl Testbed {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
-        let link = quantity::rate("--link", &self.link)?;
-        if link < MIN_LINK {
-            return Err(Failure::argument("--link", "8kbps or more", format!("'{}'", self.link)));
-        }
-        if !(2..=64).contains(&self.hosts) {
-            return Err(Failure::argument("--hosts", "from 2 to 64", self.hosts));
-        }
         let limit_s = quantity::time("--limit", &self.limit)?;
         let ratio = self.ratio.unwrap_or(1.0);
         if !(0.02..=1.0).contains(&ratio) {
@@ -203,25 +118,20 @@ impl Testbed {
             return Err(Failure::argument("--cpu", expected, format!("'{}'", self.cpu)));
         }
         let isolated = Lab::may_isolate() && !self.loopback;
+        let network = self.network.check(isolated)?;
+        let hosts = network.links.hosts;
         for fault in &self.faults {
             let has_link = isolated || !matches!(fault.what, Broken::Link(_));
-            if !has_link || fault.host().is_some_and(|host| host >= self.hosts) {
+            if !has_link || fault.host().is_some_and(|host| host >= hosts) {
                 let what = "hosts of the testbed, and links only where they are not on loopback";
                 return Err(Failure::argument("--fault", what, format!("{fault:?}")));
             }
         }
-        let background = share("--background", &self.background)?;
-        if !isolated && (background > 0.0 || self.switch_queues.is_some()) {
-            let what = "hosts on links of their own, which need root";
-            return Err(Failure::argument("--background, --switch-queues", what, "loopback"));
-        }
-        if self.switch_queues.is_some_and(|queues| !(2..=8).contains(&queues)) {
-            let found = self.switch_queues.unwrap_or_default();
-            return Err(Failure::argument("--switch-queues", "from 2 to 8", found));
-        }
-        let port_rate = link * (1.0 - background) * PAYLOAD;
-        let mut setup =
-            Setup { port_rate: Some(format!("{}bps", port_rate * 8.0)), ..Setup::default() };
+        let mut setup = Setup {
+            fabric: network.simulated.clone(),
+            port_rate: Some(format!("{}bps", network.port_rate * 8.0)),
+            ..Setup::default()
+        };
         if self.cpu != "idle" {
             setup.cpu.clone_from(&self.cpu);
         }
@@ -240,7 +150,7 @@ impl Testbed {
         let labels = contenders.iter().zip(&predicted);
         let labels = labels.flat_map(|(spec, prediction)| [spec.as_str(), &prediction.label]);
         let tables = self.outputs.check(&labels.collect::<Vec<_>>())?;
-        let workload = self.folding.fold(&open(&self.trace)?, self.hosts)?;
+        let workload = network.place(self.folding.fold(&open(&self.trace)?, hosts)?);
 
         let experiment = Experiment::new(&workload, self.trace.clone(), &setup)?;
         let (runs, coflows) = (contenders.len(), workload.coflows.len());
@@ -250,11 +160,8 @@ impl Testbed {
         let trace = FoldedTrace::write(&workload)?;
         let program = program()?;
         let stop = watch_signals()?;
-        let lab = if isolated {
-            Lab::isolated(self.hosts, link * 8.0, self.switch_queues, &program)?
-        } else {
-            Lab::loopback(self.hosts)
-        };
+        let lab =
+            if isolated { Lab::isolated(network.links, &program)? } else { Lab::loopback(hosts) };
         let mut all = Vec::new();
         let mut measured = Vec::new();
         for (spec, prediction) in contenders.iter().zip(simulated) {
@@ -270,8 +177,8 @@ impl Testbed {
                         }
                         other => other,
                     },
-                    port_rate,
-                    background_rate: link * background,
+                    port_rate: network.port_rate,
+                    background_rate: network.background_rate,
                     limit_s,
                     ratio,
                     cpu: &self.cpu,
@@ -315,7 +222,8 @@ impl Testbed {
 impl Testbed {
     /// Checks that the switch has a queue for each priority of a contender.
     fn check_queues(&self, spec: &str) -> Result<(), Failure> {
-        let (Scheduler::Receivers(settings), Some(queues)) = (scheduler(spec), self.switch_queues)
+        let (Scheduler::Receivers(settings), Some(queues)) =
+            (scheduler(spec), self.network.switch_queues())
         else {
             return Ok(());
         };
@@ -346,72 +254,6 @@ impl Testbed {
                 Err(Failure::argument("--policies", expected, format!("'{spec}'")))
             }
         }
-    }
-}
-
-/// Reads a share of a link, less than all of it.
-fn share(name: &str, text: &str) -> Result<f64, Failure> {
-    let number = match text.strip_suffix('%') {
-        Some(percent) => percent.trim().parse::<f64>().map(|percent| percent / 100.0),
-        None => text.parse(),
-    };
-    number.ok().filter(|share| (0.0..=0.9).contains(share)).ok_or_else(|| {
-        Failure::argument(name, "from 0% to 90%, like 50% or 0.5", format!("'{text}'"))
-    })
-}
-
-/// Emulated hosts that run policies one after the other.
-pub struct Emulated {
-    lab: Lab,
-    program: PathBuf,
-    port_rate: f64,
-    background_rate: f64,
-    stop: Arc<AtomicBool>,
-}
-
-/// The time after which [`Emulated`] stops a policy.
-const LIMIT_S: f64 = 3600.0;
-
-impl Emulated {
-    /// Starts hosts on links of `link` bytes per second.
-    pub fn start(network: TestbedNetwork, link: f64) -> Result<Emulated, Failure> {
-        if !Lab::may_isolate() {
-            let what = "root, which may make the hosts' network namespaces";
-            return Err(Failure::argument("--testbed", what, "another user"));
-        }
-        let program = program()?;
-        let stop = watch_signals()?;
-        let TestbedNetwork { hosts, switch_queues, background } = network;
-        let lab = Lab::isolated(hosts, link * 8.0, switch_queues, &program)?;
-        let port_rate = link * (1.0 - background) * PAYLOAD;
-        Ok(Emulated { lab, program, port_rate, background_rate: link * background, stop })
-    }
-
-    /// Replays a workload that is folded to the hosts under a policy or [`TCP`]. Its bytes compress
-    /// to `ratio` of their size.
-    pub fn replay(
-        &self,
-        workload: &Workload,
-        policy: &str,
-        ratio: f64,
-        progress: &dyn Fn(usize),
-    ) -> Result<Found, Failure> {
-        let trace = FoldedTrace::write(workload)?;
-        let replayed = Replay {
-            workload,
-            trace: &trace.path,
-            program: &self.program,
-            scheduler: scheduler(policy),
-            port_rate: self.port_rate,
-            background_rate: self.background_rate,
-            limit_s: LIMIT_S,
-            ratio,
-            // Each host counts as having a processor of its own if its flows are compressible.
-            cpu: if ratio < 1.0 { "1" } else { "none" },
-            faults: &[],
-            stop: &self.stop,
-        };
-        Ok(replay(&self.lab, &replayed, progress)?)
     }
 }
 
@@ -486,12 +328,6 @@ fn watch_signals() -> Result<Arc<AtomicBool>, Failure> {
     Ok(stop)
 }
 
-/// The measurements of a contender.
-struct Measured {
-    spec: String,
-    found: Found,
-}
-
 fn as_run<'a>(
     workload: &'a Workload,
     found: &Found,
@@ -507,124 +343,4 @@ fn as_run<'a>(
         ..prediction.info().clone()
     };
     Ok(Run::new(workload, found.outcome.clone(), info)?)
-}
-
-/// Prints the fate of coflows and bytes in a run with faults.
-fn what_became(
-    workload: &Workload,
-    faults: &[Fault],
-    measured: &[Measured],
-) -> Result<(), Failure> {
-    let dead: Vec<u32> = faults
-        .iter()
-        .filter(|fault| matches!(fault.what, Broken::Host(_)))
-        .filter_map(Fault::host)
-        .collect();
-    let is_dead = |host: u32| dead.contains(&host);
-    output::print(|out| {
-        writeln!(
-            out,
-            "contender           coflows  ended  failed  not scheduled  mean CCT, s  bytes that came as sent"
-        )?;
-        for Measured { spec, found } in measured {
-            let (coflows, failed) = (workload.coflows.len(), found.failed.len());
-            let ended = (0..coflows).filter(|k| !found.failed.contains(k));
-            let ccts = ended.map(|k| {
-                let it = &found.outcome.coflows[k];
-                it.completion_s - it.release_s
-            });
-            let mean_s = ccts.sum::<f64>() / (coflows - failed).max(1) as f64;
-            writeln!(
-                out,
-                "{spec:20} {coflows:7} {:6} {failed:7} {:14} {mean_s:12.4}  {:.0} of {:.0}",
-                coflows - failed,
-                found.unregistered,
-                found.bytes,
-                workload.bytes(),
-            )?;
-            if failed > 0 {
-                let ids = found.failed.iter().map(|&k| workload.coflows[k].id.as_str());
-                writeln!(out, "  failed with a host: {}", ids.collect::<Vec<_>>().join(" "))?;
-            }
-        }
-        Ok(())
-    })?;
-    for Measured { spec, found } in measured {
-        for &k in &found.failed {
-            let coflow = &workload.coflows[k];
-            if !coflow.flows.iter().any(|flow| is_dead(flow.src) || is_dead(flow.dst)) {
-                let what = format!("{spec}: coflow {} failed, whose hosts all lived", coflow.id);
-                return Err(Failure::Other(what));
-            }
-        }
-        if found.unsettled > 0 {
-            let what = format!(
-                "{spec}: the coordinator has not confirmed all that ended at {} hosts",
-                found.unsettled
-            );
-            return Err(Failure::Other(what));
-        }
-    }
-    Ok(())
-}
-
-/// How many of the flows were put with those of their coflow, where applications name none.
-fn identified(workload: &Workload, measured: &[Measured]) -> String {
-    let mut text = String::new();
-    for Measured { spec, found } in measured.iter().filter(|it| !it.found.groups.is_empty()) {
-        let groups: Vec<u32> = found.groups.iter().map(|(.., group)| *group as u32).collect();
-        let coflows: Vec<u32> = found.groups.iter().map(|(coflow, ..)| *coflow).collect();
-        let Accuracies { per_flow, per_coflow } = accuracy(&groups, &coflows);
-        let _ = writeln!(
-            text,
-            "{spec}: the coordinator was seen to have put {} of {} flows into coflows: per flow, \
-             precision {:.3} and recall {:.3}; per coflow, {:.3} and {:.3}",
-            groups.len(),
-            workload.num_flows(),
-            per_flow.precision,
-            per_flow.recall,
-            per_coflow.precision,
-            per_coflow.recall,
-        );
-    }
-    text
-}
-
-/// Measured and predicted mean CCTs, and the cost of the system itself.
-fn against_predictions(comparison: &Comparison<'_>, measured: &[Measured]) -> String {
-    let mut text = String::from(
-        "                          mean CCT, s              CPU, % of a core\n\
-         contender           measured  simulated  ratio   coordinator  agent  bytes checked\n",
-    );
-    let pairs = comparison.summaries().chunks(2).zip(measured);
-    for (pair, Measured { spec, found }) in pairs {
-        let (real, predicted) = (pair[0].cct_s.mean, pair[1].cct_s.mean);
-        let share = |cpu_s: f64| 100.0 * cpu_s / found.wall_s;
-        let agent = share(found.agents_cpu_s) / f64::from(pair[0].ports);
-        let wire = found.wire_bytes.map_or_else(String::new, |wire| {
-            format!("; {:.1} % on the wire", 100.0 * wire / found.bytes)
-        });
-        // Writing to a string does not fail.
-        let _ = writeln!(
-            text,
-            "{spec:20} {real:9.4} {predicted:10.4} {:6.2} {:13.1} {agent:6.2}  {:.0}, all right{wire}",
-            real / predicted,
-            share(found.coordinator_cpu_s),
-            found.bytes,
-        );
-    }
-    for Measured { spec, found } in measured {
-        let mut delays = found.decision_delays_s.clone();
-        delays.sort_unstable_by(f64::total_cmp);
-        let at = |part: f64| delays.get((part * delays.len() as f64) as usize).copied();
-        if let (Some(median), Some(p95)) = (at(0.5), at(0.95)) {
-            let (count, median, p95) = (delays.len(), median * 1e3, p95 * 1e3);
-            let _ = writeln!(
-                text,
-                "{spec}: a decision of a receiver was in force at the sender after {median:.2} ms (median), \
-                 {p95:.2} ms (p95; {count} decisions)"
-            );
-        }
-    }
-    text
 }
