@@ -1,6 +1,7 @@
 //! What the coordinator reports of coflows, flows and agents.
 
 use std::borrow::Cow;
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
 use serde::{Deserialize, Serialize};
@@ -137,6 +138,22 @@ pub struct UnnamedFlow {
     pub bytes_sent: f64,
     /// Bytes per second that it has now.
     pub rate: f64,
+    /// Why it is in that coflow; absent if no other flow of it is near, or left.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub near: Option<NearFlow>,
+}
+
+/// Why a flow that no application has named is in its coflow: the flow of the coflow that is nearest to it.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+pub struct NearFlow {
+    /// The id of the other flow.
+    pub id: u64,
+    /// Their distance in the metric of the policy, without unit.
+    pub distance: f64,
+    /// Flows belong together if they are no further apart than this, or connected by such ones.
+    pub radius: f64,
+    /// The attributes in which the two differ, each with its share of the square of the distance.
+    pub shares: BTreeMap<Cow<'static, str>, f64>,
 }
 
 /// Whether the agent of a port is there.

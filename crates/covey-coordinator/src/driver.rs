@@ -7,8 +7,8 @@
 use covey_core::alloc::{Allocator, PlanError};
 use covey_core::state::{FlowSpec, Newcomer, Progress, Registration, State};
 use covey_core::{
-    Answer, AnyPolicy, Codec, CoflowId, Demand, Event, Fabric, FlowId, Group, LinkId, PortId, Rank,
-    Ranking, Sender, Time, Traffic, Wake, Wakes, World,
+    Answer, AnyPolicy, Codec, CoflowId, Demand, Event, Fabric, FlowId, Group, LinkId, Nearest,
+    PortId, Rank, Ranking, Sender, Time, Traffic, Wake, Wakes, World,
 };
 
 use crate::layers::LayerOf;
@@ -152,6 +152,11 @@ impl Driver {
     /// Whether applications name coflows to the policy. If not, flows [appear](Driver::appear) by themselves.
     pub fn sees_coflows(&self) -> bool {
         self.inner.sees_coflows()
+    }
+
+    /// Why the policy has put a flow into its group, if it makes groups.
+    pub fn why(&self, flow: FlowId) -> Option<Nearest> {
+        self.inner.why(flow)
     }
 
     /// Whether sizes of flows must be known when they are registered.

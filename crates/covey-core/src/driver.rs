@@ -4,6 +4,7 @@ use crate::alloc::PlanError;
 use crate::erased_policy::{self, ErasedPolicy};
 use crate::event::Event;
 use crate::ids::{CoflowId, FlowId, LinkId};
+use crate::nearest::Nearest;
 use crate::plan::Ranking;
 use crate::policy::{Answer, AnyPolicy, Wants};
 use crate::regrouping::{Destination, Member, OwnGroup, Regrouping};
@@ -70,6 +71,11 @@ impl<'p> Driver<'p> {
     /// Whether applications name coflows to the policy. If not, flows [arrive](crate::state::State::arrive) by themselves.
     pub fn sees_coflows(&self) -> bool {
         self.policy.sees_coflows()
+    }
+
+    /// Why the policy has put a flow into its group, if it makes groups ([`Policy::why`](crate::Policy::why)).
+    pub fn why(&self, flow: FlowId) -> Option<Nearest> {
+        self.policy.why(flow)
     }
 
     /// Numbers of bytes, ascending: the policy is told when a coflow has sent one of them through a link.

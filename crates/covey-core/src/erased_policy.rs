@@ -6,6 +6,7 @@ use crate::alloc::Allocator;
 use crate::event::Event;
 use crate::ids::{CoflowId, FlowId};
 use crate::knowledge::Knowledge;
+use crate::nearest::Nearest;
 use crate::plan::{Group, Plan, Rank, Ranking};
 use crate::policy::{Answer, AnyPolicy, Policy, Wants};
 use crate::regrouping::Regrouping;
@@ -22,6 +23,7 @@ pub(crate) trait ErasedPolicy: Send {
     /// Whether the policy may ask for sizes.
     fn sees_sizes(&self) -> bool;
     fn link_limits(&self) -> &[f64];
+    fn why(&self, flow: FlowId) -> Option<Nearest>;
     fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>);
     fn event(&mut self, event: Event, state: &State, now: Time);
     fn regroup(&mut self, state: &State, now: Time, regrouping: &mut Regrouping);
@@ -57,6 +59,10 @@ impl<P: DerefMut<Target = dyn Policy<K>> + Send, K: Knowledge> ErasedPolicy for 
 
     fn link_limits(&self) -> &[f64] {
         self.policy.link_limits()
+    }
+
+    fn why(&self, flow: FlowId) -> Option<Nearest> {
+        self.policy.why(flow)
     }
 
     fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>) {

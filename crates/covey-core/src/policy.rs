@@ -3,6 +3,7 @@
 use crate::event::Event;
 use crate::ids::{CoflowId, FlowId, LinkId};
 use crate::knowledge::{Clairvoyant, Knowledge, NonClairvoyant, Unlabelled};
+use crate::nearest::Nearest;
 use crate::plan::Plan;
 use crate::regrouping::Regrouping;
 use crate::time::Time;
@@ -51,6 +52,12 @@ pub trait Policy<K: Knowledge>: Send {
     /// Which further events to be told.
     fn wants(&self) -> Wants {
         Wants::default()
+    }
+
+    /// Why the policy has put a flow into its group, if it makes groups and the flow has another one near. Only people
+    /// ask.
+    fn why(&self, _flow: FlowId) -> Option<Nearest> {
+        None
     }
 
     /// Adds the coflows of which the policy reads by [`View::sent`] what each flow has sent, when it is told of a

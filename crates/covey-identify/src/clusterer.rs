@@ -14,6 +14,8 @@
 //!
 //! The result depends on the live flows and on what their bursts have seen, not on when `refresh` is called.
 
+mod near;
+
 use crate::attributes::Attribute;
 use crate::dbscan::{dbscan, follows, is_within, rough_dbscan};
 use crate::identify::Algorithm;
@@ -232,33 +234,6 @@ impl Clusterer {
         let leaders = self.groups[group.0 as usize].leaders.iter();
         let flows = leaders.flat_map(|&leader| self.flows_of(leader));
         flows.filter(|&flow| self.flows[flow as usize].reported.is_some()).map(FlowNumber)
-    }
-
-    /// Fills `near` with the groups, other than its own, that are nearer than `diameter` to a flow, nearest
-    /// first, with their distances. The distance of a flow to a group is the least to one of the group's
-    /// leaders. As of the last refresh.
-    pub fn near(&self, flow: FlowNumber, diameter: f64, near: &mut Vec<(GroupNumber, f64)>) {
-        near.clear();
-        let Flow { point, leader, .. } = &self.flows[flow.0 as usize];
-        let own = self.group_of[*leader as usize];
-        let window_s = self.metric.reach(Attribute::Start, diameter) * self.gap_s;
-        let from_s = point.start_s - window_s - self.span_s;
-        let places = self.order.between(from_s, point.start_s + window_s);
-        let not_before_s = point.start_s - window_s;
-        let leaders = places.filter_map(|place| self.order.at(place, not_before_s));
-        for number in leaders.filter(|&number| self.group_of[number as usize] != own) {
-            let leader = &self.leaders[number as usize];
-            let distance = self.metric.distance(&self.observer.differences(point, &leader.point));
-            if distance >= diameter {
-                continue;
-            }
-            let group = GroupNumber(self.group_of[number as usize]);
-            match near.iter_mut().find(|(known, _)| *known == group) {
-                Some((_, least)) => *least = least.min(distance),
-                None => near.push((group, distance)),
-            }
-        }
-        near.sort_unstable_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
     }
 
     /// The groups of the live flows, all clustered from scratch: what the kept groups are compared with.

@@ -124,6 +124,16 @@ impl Metric {
         self.squared(differences).sqrt()
     }
 
+    /// What each attribute adds to the square of the distance. With a full matrix it may be negative.
+    pub fn parts(&self, differences: &Differences) -> Differences {
+        let part = |i: usize| {
+            let row =
+                self.scaled.column(i).iter().zip(differences).map(|(a, d)| a * d).sum::<f64>();
+            differences[i] * row
+        };
+        std::array::from_fn(part)
+    }
+
     /// The square of the distance.
     pub(crate) fn squared(&self, differences: &Differences) -> f64 {
         if self.is_diagonal {

@@ -64,6 +64,9 @@ fn traces_that_cannot_be_replayed_are_refused() {
         (vec!["--fault", "agent:3@1s"], "hosts of the testbed"),
         (vec!["--fault", "link:1@1s+1s"], "not on loopback"),
         (vec!["--ratio", "0"], "--ratio: expected from 0.02 to 1, found 0"),
+        (vec!["--ecn", "5ms"], "which need root, found loopback"),
+        (vec!["--fabric", "leaf-spine:leaves=2,spines=1,hosts=2"], "which need root"),
+        (vec!["--background", "95%"], "--background: expected from 0% to 90%"),
         (vec!["--cpu", "much"], "--cpu: expected idle, or a number from 0 to 1, found 'much'"),
         (
             vec!["--policies", "sebf:compress=lzo"],

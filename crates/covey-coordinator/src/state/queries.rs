@@ -2,8 +2,10 @@
 
 use std::borrow::Cow;
 
-use covey_api::{AgentStatus, CoflowState, CoflowStatus, FlowRate, Page, Presence, UnnamedFlow};
-use covey_core::Lineage;
+use covey_api::{
+    AgentStatus, CoflowState, CoflowStatus, FlowRate, NearFlow, Page, Presence, UnnamedFlow,
+};
+use covey_core::{Lineage, Nearest};
 use covey_proto::FlowKey;
 
 use super::coordinator::CoordinatorState;
@@ -97,9 +99,20 @@ impl CoordinatorState {
                 start_s: flow.observed.start_s,
                 bytes_sent: flow.sent,
                 rate,
+                near: key.and_then(|key| self.near(key)),
             });
         }
         Page { items, next: None }
+    }
+
+    /// The flow that is nearest to one of a coflow that the policy has found.
+    fn near(&self, key: FlowKey) -> Option<NearFlow> {
+        let Nearest { flow, distance, radius, shares } =
+            self.driver.why(self.coflows.get(key.coflow)?.policy_flow(key.flow))?;
+        let other = FlowKey { coflow: self.coflows.serial(flow.coflow), flow: flow.index };
+        let id = self.coflows.get(other.coflow)?.flows.id_of(other.flow).0;
+        let shares = shares.into_iter().map(|(name, share)| (Cow::Borrowed(name), share)).collect();
+        Some(NearFlow { id, distance, radius, shares })
     }
 
     pub(super) fn list_agents(&self, from: u32, limit: usize) -> Page<AgentStatus> {

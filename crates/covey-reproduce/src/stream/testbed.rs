@@ -163,7 +163,11 @@ const FIGURE_5: Item = Item {
                             .unit("×")
                             .published(published, 0.2)
                             .says("Stream is faster than TCP", Rule::MoreThan(1.0))
-                            .why("The coflows are others than the authors', and so are the links."),
+                            .why(
+                                "The coflows are others than the authors'. The background does not slow down when \
+                                 its packets are lost: TCP, in the same queue, takes more than half of the link \
+                                 from it, and Stream's coflows beyond the first queue do not.",
+                            ),
                     );
                 }
             }

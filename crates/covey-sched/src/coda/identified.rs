@@ -7,9 +7,10 @@
 use std::collections::BTreeSet;
 
 use covey_core::{
-    Answer, CoflowId, FlowId, Member, Plan, Policy, Regrouping, Time, Unlabelled, View, Wake, Wants,
+    Answer, CoflowId, FlowId, Member, Nearest, Plan, Policy, Regrouping, Time, Unlabelled, View,
+    Wake, Wants,
 };
-use covey_identify::{Clusterer, FlowNumber, GroupNumber};
+use covey_identify::{Attribute, Clusterer, FlowNumber, GroupNumber};
 
 use super::priorities::{Coflow, Priorities, Seat};
 use super::setup::Setup;
@@ -178,6 +179,24 @@ impl Identified {
 impl Policy<Unlabelled> for Identified {
     fn wants(&self) -> Wants {
         Wants { flow_ends: true, progress: true, regroups: true, ..Wants::default() }
+    }
+
+    fn why(&self, id: FlowId) -> Option<Nearest> {
+        let number = self.number(id);
+        let coflow = self.flows[number.0 as usize]?.seat.coflow;
+        let metric = self.clusterer.metric();
+        let reach = self.diameter.unwrap_or(metric.radius).max(metric.radius);
+        let is_of = |group: GroupNumber| self.clusters[group.0 as usize].coflow == Some(coflow);
+        let (other, differences) = self.clusterer.nearest(number, reach, is_of)?;
+        let distance = metric.distance(&differences);
+        let parts = Attribute::ALL.into_iter().zip(metric.parts(&differences));
+        let mut shares: Vec<(&'static str, f64)> = parts
+            .filter(|(_, part)| *part > 0.0)
+            .map(|(attribute, part)| (attribute.name(), part / (distance * distance)))
+            .collect();
+        shares.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let flow = self.flows[other.0 as usize]?.id?;
+        Some(Nearest { flow, distance, radius: metric.radius, shares })
     }
 
     fn reads_flows_of(&self, _: Wake, now: Time, coflows: &mut Vec<CoflowId>) {

@@ -3,7 +3,8 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_api::{
-    AgentStatus, CoflowStatus, CoordinatorStatus, FullLink, Presence, UnnamedFlow, Waiting,
+    AgentStatus, CoflowStatus, CoordinatorStatus, FullLink, NearFlow, Presence, UnnamedFlow,
+    Waiting,
 };
 
 use super::facts::Facts;
@@ -261,6 +262,20 @@ fn relays(facts: &Facts, max: usize) -> Vec<String> {
     lines
 }
 
+/// How the flow of a coflow that is furthest from its nearest one hangs together with that: their distance, where 1 is
+/// too far, and the attribute in which they differ most.
+fn furthest(flows: &[&UnnamedFlow]) -> String {
+    let near = flows.iter().filter_map(|flow| Some((flow.id, flow.near.as_ref()?)));
+    let of_radius = |near: &NearFlow| near.distance / near.radius;
+    let Some((id, near)) = near.max_by(|a, b| of_radius(a.1).total_cmp(&of_radius(b.1))) else {
+        return "-".to_owned();
+    };
+    let most = near.shares.iter().max_by(|a, b| a.1.total_cmp(b.1));
+    let by = most
+        .map_or_else(String::new, |(name, share)| format!(", {:.0} % by {name}", 100.0 * share));
+    format!("{id}: {:.2} from {}{by}", of_radius(near), near.id)
+}
+
 /// The coflows that were found among flows that no application has named.
 fn found(flows: &[UnnamedFlow], max: usize) -> Vec<String> {
     let mut found: BTreeMap<u64, Vec<&UnnamedFlow>> = BTreeMap::new();
@@ -289,12 +304,15 @@ fn found(flows: &[UnnamedFlow], max: usize) -> Vec<String> {
                 hosts(flows, |flow| flow.dst),
                 bytes(sum(flows, |flow| flow.bytes_sent)),
                 rate(sum(flows, |flow| flow.rate)),
+                furthest(flows),
             ]
         })
         .collect();
     let columns = ["coflow", "flows", "senders", "receivers", "sent", "rate"];
+    let mut columns = columns.map(|name| (name, Side::Right)).to_vec();
+    columns.push(("furthest flow", Side::Left));
     let mut lines = vec!["found among flows that no application has named".to_owned()];
-    lines.extend(table(&columns.map(|name| (name, Side::Right)), &rows));
+    lines.extend(table(&columns, &rows));
     lines.extend(more(rows.len(), found.len(), None));
     lines
 }

@@ -189,3 +189,69 @@ fn share(name: &str, text: &str) -> Result<f64, Failure> {
         Failure::argument(name, "from 0% to 90%, like 50% or 0.5", format!("'{text}'"))
     })
 }
+
+#[cfg(test)]
+mod tests {
+    use clap::Parser;
+
+    use super::*;
+
+    #[derive(Parser)]
+    struct Line {
+        #[command(flatten)]
+        network: NetworkOptions,
+    }
+
+    fn checked(line: &str) -> Result<Emulation, String> {
+        let words = ["testbed"].into_iter().chain(line.split_whitespace());
+        let line = Line::try_parse_from(words).map_err(|error| error.to_string())?;
+        line.network.check(true).map_err(|error| format!("{error:?}"))
+    }
+
+    #[test]
+    fn a_fabric_has_its_leaves_and_spines_and_the_simulator_the_speeds_of_flows() {
+        let fabric = "--fabric leaf-spine:leaves=4,spines=2,hosts=3";
+        let found = checked(fabric).expect("a network");
+        let core = Core { leaves: 4, spines: 2, uplink_bps: 1e8 };
+        assert_eq!((found.links.hosts, found.links.core), (12, Some(core)));
+        assert_eq!(
+            found.simulated,
+            "leaf-spine:leaves=4,spines=2,hosts=3,uplink=92000000bps,place=pack"
+        );
+        assert_eq!(found.port_rate, 11.5e6);
+        let slow = checked(&format!("{fabric},uplink=50mbps")).expect("a network");
+        assert_eq!(slow.links.core.map(|core| core.uplink_bps), Some(5e7));
+        // Ports go round the leaves.
+        let flow = |src, dst| covey_trace::Flow { src, dst, bytes: 1.0, start_s: 0.0 };
+        let coflow = covey_trace::Coflow::new("1", 0.0, vec![flow(1, 4)]);
+        let placed = found.place(Workload { ports: 12, coflows: vec![coflow] });
+        let flow = placed.coflows[0].flows[0];
+        assert_eq!((flow.src, flow.dst), (3, 1));
+
+        let found = checked("").expect("a network");
+        assert_eq!((found.links.hosts, found.links.core), (16, None));
+        assert_eq!(found.simulated, "big-switch");
+    }
+
+    #[test]
+    fn networks_that_cannot_be_emulated_are_refused() {
+        let fabric = "--fabric leaf-spine:leaves=4,spines=2,hosts=3";
+        for (line, what) in [
+            ("--hosts 1".to_owned(), "--hosts: expected from 2 to 64 hosts, found 1"),
+            (format!("{fabric} --hosts 9"), "--hosts: expected 12, as --fabric says"),
+            (format!("{fabric}0"), "--fabric: expected from 2 to 64 hosts, found 120"),
+            (format!("{fabric},ecmp=spray"), "expected ecmp=flow"),
+            (format!("{fabric},latency=1ms"), "expected ecmp=flow and no latency"),
+            (format!("{fabric} --background 50%"), "--background: expected 0% with a fabric"),
+            ("--fabric fat-tree:k=4".to_owned(), "expected big-switch or leaf-spine:"),
+            ("--fabric leaf-spine:leaves=4,spines=0,hosts=3".to_owned(), "leaf-spine"),
+            ("--fabric leafspine:leaves=4".to_owned(), "did you mean 'leaf-spine'?"),
+            ("--switch-queues 9".to_owned(), "--switch-queues: expected from 2 to 8, found 9"),
+            ("--ecn 0s".to_owned(), "--ecn: expected from 1us to 10s, found '0s'"),
+            ("--background 91%".to_owned(), "--background: expected from 0% to 90%"),
+        ] {
+            let error = checked(&line).map(|_| ()).expect_err(&line);
+            assert!(error.contains(what), "{line}: {error}");
+        }
+    }
+}

@@ -2,6 +2,7 @@
 
 use std::net::{IpAddr, Ipv4Addr};
 
+use covey_api::{Page, UnnamedFlow};
 use covey_proto::{Appearance, FlowKey};
 
 use crate::common::TestFolder;
@@ -68,9 +69,20 @@ fn a_coordinator_that_is_killed_hears_of_all_flows_again_and_groups_them() {
         let rows = found.lines().map(|line| line.split_whitespace().collect::<Vec<_>>());
         let rows: Vec<Vec<&str>> = rows.collect();
         // Coflow, flows, hosts that send and hosts that receive.
-        assert_eq!(rows[0], ["coflow", "flows", "senders", "receivers", "sent", "rate"]);
+        let columns = ["coflow", "flows", "senders", "receivers", "sent", "rate"];
+        assert_eq!(rows[0], [&columns[..], &["furthest", "flow"]].concat());
         assert_eq!(rows[1][..4], ["0", "2", "2", "1"], "{text}");
-        assert_eq!(rows[2], ["1", "2", "1", "1", "0", "B", "-"], "{text}");
+        assert_eq!(rows[2][..7], ["1", "2", "1", "1", "0", "B", "-"], "{text}");
+        // Each flow of the second coflow is near the other one.
+        let flows = client.ask("GET", "/v1/flows", &[], Vec::new()).await.unwrap();
+        let flows: Page<UnnamedFlow> = serde_json::from_slice(&flows.body).unwrap();
+        let [.., a, b] = &flows.items[..] else { panic!("{flows:?}") };
+        let near = |flow: &UnnamedFlow| flow.near.clone().expect("the other is near");
+        assert_eq!([near(a).id, near(b).id], [b.id, a.id]);
+        assert!(near(a).distance <= near(a).radius, "{a:?}");
+        assert!(
+            text.contains(&format!("from {}", a.id)) || text.contains(&format!("from {}", b.id))
+        );
         let refused = client.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await.unwrap();
         assert_eq!(refused.status, 409);
 
