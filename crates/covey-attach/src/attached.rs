@@ -6,13 +6,14 @@ use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
 use covey_agent::{CoordinatorEvent, Enforcer, Progress, Share};
+use covey_client::mark_of;
 use covey_proto::FlowKey;
 
 use crate::connection::{Connection, UNPACED};
 use crate::connects::{Connects, Established};
 use crate::flows::{Flows, Over};
 use crate::hold::Hold;
-use crate::pace::{is_socket, kick, pace};
+use crate::pace::{is_socket, kick, mark, mark_of_socket, pace};
 use crate::sockets::Sockets;
 use crate::target::{OpenFile, Target};
 
@@ -36,10 +37,17 @@ const LEAST: f64 = 16.0 * 1024.0;
 /// the flow would be idle again.
 const PROBE: f64 = 50.0 * 64.0 * 1024.0;
 
+/// The bits of an IP header's byte beside the mark.
+const ECN: u32 = 3;
+
 /// What is done to a flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 enum Done {
-    Paced(f64),
+    /// It has a rate, in bytes per second, and its packets may have a mark.
+    Paced {
+        rate: f64,
+        mark: Option<u32>,
+    },
     Held,
 }
 
@@ -72,6 +80,10 @@ pub struct Attached {
     sockets: Sockets,
     flows: Flows,
     hold: Option<Hold>,
+    /// Whether packets are marked with their flow's layer.
+    marks: bool,
+    /// The marks that programs have asked for themselves, of flows that are marked.
+    own_marks: BTreeMap<u64, u32>,
     connects: Option<Connects>,
     /// Connections that began a short time ago and have sent nothing so far, with the time at which they are old.
     young: VecDeque<(Established, Instant)>,
@@ -111,6 +123,8 @@ impl Attached {
             flows: Flows::new(sockets.sees_ends()),
             sockets,
             hold,
+            marks: false,
+            own_marks: BTreeMap::new(),
             connects,
             young: VecDeque::new(),
             files: BTreeMap::new(),
@@ -122,6 +136,13 @@ impl Attached {
             next_look: now,
             next_look_at_young: now,
         })
+    }
+
+    /// Marks the packets of paced flows with their layers: CS7 for the first, down to CS1.
+    #[must_use]
+    pub fn with_marks(mut self) -> Attached {
+        self.marks = true;
+        self
     }
 
     /// Whether the kernel tells of every connection that ends.
@@ -239,6 +260,7 @@ impl Attached {
     /// A flow has ended.
     fn forget(&mut self, number: u64) {
         self.waiting.remove(&number);
+        self.own_marks.remove(&number);
         if self.done.remove(&number) == Some(Done::Held) {
             self.let_go(number);
         }
@@ -250,8 +272,10 @@ impl Attached {
         self.waiting.remove(&number);
         let Some(flow) = self.flows.open().get(&number).copied() else { return };
         let wanted = share.map(|share| match share.rate {
-            _ if share == Share::PROBE => Done::Paced(PROBE),
-            rate if rate >= LEAST => Done::Paced(rate),
+            _ if share == Share::PROBE => Done::Paced { rate: PROBE, mark: None },
+            rate if rate >= LEAST => {
+                Done::Paced { rate, mark: self.marks.then(|| mark_of(Some(share.layer))) }
+            }
             _ => Done::Held,
         });
         let was = self.done.get(&number).copied();
@@ -271,8 +295,11 @@ impl Attached {
         let served = match wanted {
             Some(Done::Held) => self.hold.as_mut().map_or(Ok(()), |hold| hold.hold(number)),
             // What a program has asked for stays its limit.
-            Some(Done::Paced(rate)) => pace(file, number, (rate as u64).min(flow.own_pace)),
-            None => pace(file, number, flow.own_pace),
+            Some(Done::Paced { rate, mark }) => {
+                pace(file, number, (rate as u64).min(flow.own_pace))
+                    .and_then(|()| self.mark(file, number, mark))
+            }
+            None => pace(file, number, flow.own_pace).and_then(|()| self.mark(file, number, None)),
         };
         let kicked = if was_held { kick(file, number) } else { Ok(()) };
         match (served.and(kicked), wanted) {
@@ -283,6 +310,24 @@ impl Attached {
             }
             (Ok(()), Some(done)) => _ = self.done.insert(number, done),
             (Ok(()), None) => _ = self.done.remove(&number),
+        }
+    }
+
+    /// Marks the packets of a flow; `None`: as its program has asked for.
+    fn mark(&mut self, file: OpenFile, number: u64, wanted: Option<u32>) -> io::Result<()> {
+        match (wanted, self.own_marks.get(&number).copied()) {
+            (Some(wanted), own) => {
+                if own.is_none() {
+                    self.own_marks.insert(number, mark_of_socket(file, number)?);
+                }
+                mark(file, number, wanted)
+            }
+            (None, Some(own)) => {
+                mark(file, number, own)?;
+                self.own_marks.remove(&number);
+                Ok(())
+            }
+            (None, None) => Ok(()),
         }
     }
 
@@ -364,8 +409,9 @@ fn thread_cpu() -> Duration {
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
-/// Takes the rates of all sockets of `target` back, which a process that was killed may have left behind. Returns of
-/// how many. The rate that a program has asked for itself is taken, too: nothing tells them apart.
+/// Takes the rates of all sockets of `target` back, and the marks of those that have one, which a process that was
+/// killed may have left behind. Returns of how many. What a program has asked for itself is taken, too: nothing tells
+/// them apart.
 ///
 /// # Errors
 /// When the kernel does not show connections.
@@ -373,5 +419,12 @@ pub fn release(target: &Target) -> io::Result<usize> {
     let paced = Sockets::open()?.list()?.into_iter().filter(|it| it.max_pace != UNPACED);
     let files = target.sockets();
     let files = paced.filter_map(|it| Some((files.get(&it.inode)?, it.cookie)));
-    Ok(files.filter(|(file, cookie)| pace(**file, *cookie, UNPACED).is_ok()).count())
+    let release = |file: OpenFile, cookie: u64| {
+        let class = mark_of_socket(file, cookie)? & !ECN;
+        if (0..7).any(|layer| mark_of(Some(layer)) == class) {
+            mark(file, cookie, 0)?;
+        }
+        pace(file, cookie, UNPACED)
+    };
+    Ok(files.filter(|(file, cookie)| release(**file, *cookie).is_ok()).count())
 }

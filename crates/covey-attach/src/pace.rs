@@ -1,4 +1,4 @@
-//! The rate of a socket of another process: the kernel gives this one a duplicate of the descriptor for a moment.
+//! The rate and the mark of a socket of another process: the kernel gives this one a duplicate of the descriptor for a moment.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -17,6 +17,22 @@ use crate::target::OpenFile;
 /// processes of other users.
 pub fn pace(file: OpenFile, cookie: u64, rate: u64) -> io::Result<()> {
     set_max_pacing_rate(&duplicate(file, cookie)?, rate)
+}
+
+/// Has the kernel mark the packets of the socket with a cookie (DSCP, as a byte of the IP header).
+///
+/// # Errors
+/// Those of [`pace`].
+pub fn mark(file: OpenFile, cookie: u64, mark: u32) -> io::Result<()> {
+    covey_client::mark(&duplicate(file, cookie)?, mark)
+}
+
+/// The mark of the packets of the socket with a cookie.
+///
+/// # Errors
+/// Those of [`pace`].
+pub fn mark_of_socket(file: OpenFile, cookie: u64) -> io::Result<u32> {
+    covey_client::mark_of_socket(&duplicate(file, cookie)?)
 }
 
 /// Has a socket send at once what it could not send while it was held.

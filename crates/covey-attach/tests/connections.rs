@@ -194,8 +194,44 @@ fn a_flow_is_held_paced_and_left_as_it_was() {
     assert!(after > 10.0 * paced, "{after} bytes a second");
 }
 
+/// The mark of packets that a connection sends.
+fn mark(sender: &Sender) -> u32 {
+    covey_client::mark_of_socket(&sender.stream).expect("its own socket")
+}
+
 #[test]
-fn rates_that_a_process_has_left_behind_are_taken_back() {
+fn packets_are_marked_by_layer_if_that_is_wanted_and_later_as_their_program_wants() {
+    let _alone = alone();
+    let hold = match Hold::new() {
+        Ok(hold) => hold,
+        Err(error) if must_run() => panic!("{error}"),
+        Err(error) => return eprintln!("skipped: {error}"),
+    };
+    let sender = Sender::start();
+    covey_client::mark(&sender.stream, 0x20).expect("its own socket");
+    let attached = Attached::new(own(), Ignored::default(), Some(hold), None).expect("INET_DIAG");
+    let mut attached = attached.with_marks();
+    let number = number(&mut attached, sender.port());
+    let in_layer = |layer: u32, rate: f64| {
+        let share = Share { layer, rate, codec: None };
+        BTreeMap::from([(FlowKey::of_number(number), share)])
+    };
+    for (layer, expected) in [(0, 0xe0), (1, 0xc0), (9, 0x20)] {
+        attached.apply((1, 1), &in_layer(layer, 4e6)).expect("a schedule");
+        assert_eq!(mark(&sender), expected, "layer {layer}");
+    }
+    attached.apply((1, 2), &in_layer(0, 4e6)).expect("a schedule");
+    attached.apply((1, 3), &in_layer(0, 0.0)).expect("a schedule");
+    attached.apply((1, 4), &BTreeMap::new()).expect("a schedule");
+    assert_eq!(mark(&sender), 0x20, "as its program has asked for");
+    attached.apply((1, 5), &in_layer(0, 4e6)).expect("a schedule");
+    assert_eq!(mark(&sender), 0xe0);
+    drop(attached);
+    assert_eq!((mark(&sender), max_pace(sender.port())), (0x20, UNPACED));
+}
+
+#[test]
+fn rates_and_marks_that_a_process_has_left_behind_are_taken_back() {
     let _alone = alone();
     let sender = Sender::start();
     let mut attached = Attached::new(own(), Ignored::default(), None, None).expect("INET_DIAG");
@@ -205,7 +241,8 @@ fn rates_that_a_process_has_left_behind_are_taken_back() {
     let of = all.iter().find(|it| it.local.port() == sender.port()).expect("the connection");
     covey_attach::pace::pace(target.sockets()[&of.inode], of.cookie, 1_000_000)
         .expect("its own socket");
+    covey_client::mark(&sender.stream, covey_client::mark_of(Some(1))).expect("its own socket");
     assert_eq!(max_pace(sender.port()), 1_000_000);
     assert!(release(&target).expect("connections") >= 1);
-    assert_eq!(max_pace(sender.port()), UNPACED);
+    assert_eq!((max_pace(sender.port()), mark(&sender)), (UNPACED, 0));
 }

@@ -47,6 +47,8 @@ pub use client::{Client, Coflow, FlowRequest, Incoming, Listener, Options};
 pub use covey_api::{CoflowSpec, CoflowState, CoflowStatus, Flow, Move, Update};
 pub use flow::{FlowReceiver, FlowSender};
 pub use link::Scheduled;
-pub use pacing::{mark_of_queue, set_datagram_size, set_max_pacing_rate};
+pub use pacing::{
+    mark, mark_of, mark_of_queue, mark_of_socket, set_datagram_size, set_max_pacing_rate,
+};
 pub use rest::RestError;
 pub use stream::{Mode, ModeError};

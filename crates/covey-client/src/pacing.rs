@@ -156,14 +156,29 @@ pub fn mark_of(layer: Option<u32>) -> u32 {
     layer.map_or(0, |layer| 7 - layer.min(6)) << 5
 }
 
-/// Has the kernel mark a socket's packets.
+/// Has the kernel mark a socket's packets: `tos` is the byte of the IP header, whose last two bits are TCP's own.
 ///
 /// # Errors
 /// When the kernel refuses.
-pub fn mark(socket: &TcpStream, tos: u32) -> io::Result<()> {
-    let is_v6 = socket.local_addr()?.is_ipv6();
+pub fn mark(socket: &impl AsFd, tos: u32) -> io::Result<()> {
     let socket = SockRef::from(socket);
-    if is_v6 { socket.set_tclass_v6(tos) } else { socket.set_tos_v4(tos) }
+    if socket.local_addr()?.is_ipv6() {
+        socket.set_tclass_v6(tos)?;
+    }
+    // A socket of IPv6 may be connected by IPv4.
+    socket.set_tos_v4(tos)
+}
+
+/// The mark of a socket's packets.
+///
+/// # Errors
+/// When the kernel refuses.
+pub fn mark_of_socket(socket: &impl AsFd) -> io::Result<u32> {
+    let socket = SockRef::from(socket);
+    match socket.local_addr()?.is_ipv6() {
+        true => socket.tclass_v6(),
+        false => socket.tos_v4(),
+    }
 }
 
 #[cfg(test)]
@@ -174,6 +189,23 @@ mod tests {
     fn first_layers_have_the_highest_classes() {
         let class = |layer| mark_of(layer) >> 5;
         assert_eq!([Some(0), Some(1), Some(6), Some(99), None].map(class), [7, 6, 1, 1, 0]);
+    }
+
+    #[tokio::test]
+    async fn packets_of_both_versions_of_ip_are_marked() -> io::Result<()> {
+        // On a machine without IPv6 there is one listener less.
+        for address in ["127.0.0.1:0", "[::1]:0", "[::]:0"] {
+            let Ok(listener) = tokio::net::TcpListener::bind(address).await else { continue };
+            let port = listener.local_addr()?.port();
+            let to = if address.starts_with("[::1]") { "[::1]" } else { "127.0.0.1" };
+            let _other = TcpStream::connect(format!("{to}:{port}")).await?;
+            let (socket, _) = listener.accept().await?;
+            assert_eq!(mark_of_socket(&socket)?, 0);
+            mark(&socket, mark_of(Some(0)))?;
+            assert_eq!(mark_of_socket(&socket)?, 0xe0);
+            assert_eq!(SockRef::from(&socket).tos_v4()?, 0xe0, "{address}");
+        }
+        Ok(())
     }
 
     #[test]

@@ -94,6 +94,10 @@ pub struct Attach {
     /// An address of this host; may be repeated [default: all addresses but those of loopback]
     #[arg(long, value_name = "IP")]
     address: Vec<String>,
+    /// Mark the packets of flows that have a rate, too, for switches with strict queues: CS7 for those that are served
+    /// first, down to CS1
+    #[arg(long, conflicts_with = "observe")]
+    mark: bool,
     /// Leave connections with this port at an end alone; may be repeated. Those of the coordinator's agents always are
     #[arg(long, value_name = "N", default_value = "22")]
     except_port: Vec<u16>,
@@ -203,6 +207,9 @@ impl Attach {
         };
         let mut attached =
             Attached::new(target, ignored, Some(hold), connects()).map_err(refused)?;
+        if self.mark {
+            attached = attached.with_marks();
+        }
         let never = Notify::new();
         runtime.block_on(async {
             tokio::select! {
