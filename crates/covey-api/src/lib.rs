@@ -22,8 +22,8 @@ pub use overview::{CoordinatorStatus, FullLink, Waiting};
 pub use problem::Problem;
 pub use spec::{CoflowSpec, Flow, Move, Update};
 pub use status::{
-    AgentStatus, CoflowState, CoflowStatus, FlowRate, NearFlow, Page, Presence, RelayStatus,
-    UnnamedFlow,
+    AgentStatus, CoflowState, CoflowStatus, FlowEnds, FlowRate, NearFlow, Page, Presence,
+    RelayStatus, UnnamedFlow,
 };
 
 #[cfg(feature = "client")]

@@ -143,6 +143,16 @@ pub struct UnnamedFlow {
     pub near: Option<NearFlow>,
 }
 
+/// The two ends of a flow.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct FlowEnds {
+    /// The sender's end, address and port.
+    pub from: SocketAddr,
+    /// The receiver's.
+    pub to: SocketAddr,
+}
+
 /// Why a flow that no application has named is in its coflow: the flow of the coflow that is nearest to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NearFlow {

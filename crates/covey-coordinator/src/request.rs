@@ -1,8 +1,8 @@
 //! Requests of clients, and answers.
 
 use covey_api::{
-    AgentStatus, CoflowSpec, CoflowStatus, FlowRate, Page, Problem, RelayStatus, UnnamedFlow,
-    Update, Waiting,
+    AgentStatus, CoflowSpec, CoflowStatus, FlowEnds, FlowRate, Page, Problem, RelayStatus,
+    UnnamedFlow, Update, Waiting,
 };
 use serde::Serialize;
 
@@ -67,6 +67,13 @@ pub enum Request {
         /// The most to list.
         limit: usize,
     },
+    /// Tell that flows, which have not appeared, belong to a community.
+    Community {
+        /// The community.
+        community: u32,
+        /// The ends of the flows.
+        flows: Vec<FlowEnds>,
+    },
     /// List coflows without a rate, with numbers from `from` on.
     Waiting {
         /// The first number.
@@ -98,6 +105,8 @@ pub enum Reply {
     Coflows(Page<CoflowStatus>),
     /// A coflow has been deregistered.
     Removed,
+    /// What was told is known.
+    Noted,
     /// Rates.
     Schedule(Page<FlowRate>),
     /// Flows that no application has named.

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use covey_agent::{Agent, Progress, Share};
+use covey_api::FlowEnds;
 use covey_coordinator::{Answer, Config, CoordinatorState, Output, Request};
 use covey_core::{Fabric, Time};
 use covey_proto::{Appearance, Ended, FlowKey, FromAgent, Hello, Sent, ToAgent};
@@ -445,4 +446,40 @@ fn whatever_comes_and_goes_no_port_is_given_too_much_and_nothing_is_left() {
         let unacknowledged = world.wired.agents.iter().map(Agent::unacknowledged);
         assert_eq!(unacknowledged.sum::<usize>(), 0, "{seed}");
     }
+}
+
+/// What a coordinator answers that is told of the community of flows from port 0 to port 2 with these numbers.
+fn tell(world: &mut World, community: u32, numbers: &[u64]) -> Answer {
+    let flow = |number: &u64| FlowEnds {
+        from: SocketAddr::new(address(0), 40_000 + (*number % 20_000) as u16),
+        to: SocketAddr::new(address(2), 9000),
+    };
+    let flows = numbers.iter().map(flow).collect();
+    let Output::Answer(_, answer) = asked(world, Request::Community { community, flows }) else {
+        panic!("an answer")
+    };
+    answer
+}
+
+#[test]
+fn flows_whose_communities_are_told_are_coflows_whenever_they_begin() {
+    let mut world = World::new("coda:q1=1GB,delta=8ms,labels=told", 3);
+    // Two coflows begin at the same time, and one of them goes on later. A fifth flow is in none.
+    assert!(tell(&mut world, 5, &[0, 2]).is_ok());
+    assert!(tell(&mut world, 6, &[1, 3]).is_ok());
+    world.begin(1e9, &[(0, 2), (0, 2)]);
+    world.pass(0.1);
+    assert_eq!(world.wired.core.population().coflows, 2);
+    world.pass(3.0);
+    world.begin(1e9, &[(0, 2), (0, 2)]);
+    world.pass(0.1);
+    assert_eq!(world.wired.core.population().coflows, 2);
+    world.begin(1e9, &[(0, 2)]);
+    world.pass(0.1);
+    assert_eq!(world.wired.core.population().coflows, 3);
+
+    let problem = tell(&mut world, 1 << 31, &[9]).expect_err("too large");
+    assert_eq!(problem.status, 422);
+    let mut aalo = World::new("aalo", 3);
+    assert_eq!(tell(&mut aalo, 1, &[0]).expect_err("no use").status, 409);
 }

@@ -87,6 +87,15 @@ impl Metric {
         Metric::diagonal(&weights)
     }
 
+    /// Communities alone: flows of one community are near, whenever they start, and others are not.
+    pub fn community_alone() -> Metric {
+        let mut weights = [0.0; ATTRIBUTES];
+        weights[Attribute::Community as usize] = 4.0;
+        // Without a limit in time, every flow would be compared with all others.
+        weights[Attribute::Start as usize] = 1e-18;
+        Metric::diagonal(&weights)
+    }
+
     /// The metric with a symmetric matrix, for differences divided by `scales`; radius 1, leader radius 0.5.
     pub(crate) fn new(matrix: Matrix, scales: Differences) -> Metric {
         Metric {

@@ -22,7 +22,7 @@ use crate::info::Info;
 use crate::queues;
 use crate::settings::Settings;
 use crate::spec::Param;
-use setup::Setup;
+use setup::{Labels, Setup};
 
 /// Has flows compared by `metric`; see [`setup::use_metric`].
 pub(crate) fn use_metric(settings: &mut Settings, metric: &Metric) {
@@ -76,7 +76,7 @@ pub(crate) const INFO: Info = Info {
         Param {
             name: "labels",
             default: "false",
-            help: "true: coflows are known, and nothing is identified: unsized instead of unlabelled",
+            help: "true: coflows are known, and nothing is identified: unsized instead of unlabelled; told: flows of one community are a coflow, and nothing else counts",
         },
     ],
     source: "CODA (SIGCOMM 2016) 3, 4; queues and interval of Aalo",
@@ -87,8 +87,10 @@ pub(crate) const INFO: Info = Info {
     make: |settings| {
         let setup = Setup::from_settings(settings)?;
         Ok(match setup.labels {
-            true => AnyPolicy::NonClairvoyant(Box::new(labelled::Labelled::new(&setup))),
-            false => AnyPolicy::Unlabelled(Box::new(identified::Identified::new(&setup))),
+            Labels::Known => AnyPolicy::NonClairvoyant(Box::new(labelled::Labelled::new(&setup))),
+            Labels::Found | Labels::Told => {
+                AnyPolicy::Unlabelled(Box::new(identified::Identified::new(&setup)))
+            }
         })
     },
 };

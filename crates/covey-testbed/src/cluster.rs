@@ -58,7 +58,7 @@ impl<'a> Cluster<'a> {
             past_cpu_s: (0.0, 0.0),
             killed: Vec::new(),
         };
-        if let Scheduler::Policy(_) | Scheduler::Unmodified(_) = replay.scheduler {
+        if let Scheduler::Policy(_) | Scheduler::Unmodified { .. } = replay.scheduler {
             if let Some(name) = lab.certified() {
                 Authority::of(&cluster.data()).init(&[name])?;
             }
@@ -74,7 +74,7 @@ impl<'a> Cluster<'a> {
             cluster.hosts.push(Some(process));
         }
         cluster.introduce(said)?;
-        if let Scheduler::Unmodified(_) = replay.scheduler {
+        if let Scheduler::Unmodified { .. } = replay.scheduler {
             cluster.start_watcher(said)?;
         }
         Ok(cluster)
@@ -90,7 +90,8 @@ impl<'a> Cluster<'a> {
 
     fn start_coordinator(&mut self) -> Result<(), TestbedError> {
         let (lab, replay) = (self.lab, self.replay);
-        let (Scheduler::Policy(policy) | Scheduler::Unmodified(policy)) = replay.scheduler else {
+        let (Scheduler::Policy(policy) | Scheduler::Unmodified { policy, .. }) = replay.scheduler
+        else {
             return Ok(());
         };
         let (clients, agents) = self.addresses.unwrap_or_else(|| lab.coordinator());
@@ -123,7 +124,7 @@ impl<'a> Cluster<'a> {
     fn start_agent(&mut self, host: u32) -> Result<(), TestbedError> {
         let Some((_, coordinator)) = self.addresses else { return Ok(()) };
         let mut command = match self.replay.scheduler {
-            Scheduler::Unmodified(_) => {
+            Scheduler::Unmodified { .. } => {
                 let mut command = self.lab.attached(host, self.replay.program);
                 command.args(["attach", "--host"]);
                 command
@@ -219,6 +220,22 @@ impl<'a> Cluster<'a> {
     /// The coordinator's number.
     pub fn number_of_coordinator(&self) -> usize {
         self.lab.hosts() as usize
+    }
+
+    /// Has the coordinator told of a flow's community, if it wants to know.
+    pub fn tell_community(
+        &mut self,
+        from: SocketAddr,
+        host: u32,
+        community: u32,
+    ) -> Result<(), TestbedError> {
+        let to = self.lab.listen_address(host);
+        match (self.replay.scheduler, &mut self.watcher) {
+            (Scheduler::Unmodified { told: true, .. }, Some(watcher)) => {
+                watcher.tell(&format!("belongs {from} {to} {community}"))
+            }
+            _ => Ok(()),
+        }
     }
 
     /// Writes a line to a host's input, if the host runs.

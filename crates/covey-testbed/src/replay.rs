@@ -315,7 +315,7 @@ impl<'a> Run<'a> {
         let mut drivers = coflow.flows.iter().map(|flow| flow.src);
         let Some(driver) = drivers.find(|&host| cluster.is_alive(host)) else { return Ok(()) };
         match self.replay.scheduler {
-            Scheduler::Tcp | Scheduler::Unmodified(_) => self.start(cluster, k, 0),
+            Scheduler::Tcp | Scheduler::Unmodified { .. } => self.start(cluster, k, 0),
             Scheduler::Policy(_) | Scheduler::Receivers(_) => {
                 let parents = coflow.parents.iter();
                 let parents = parents.filter_map(|&parent| self.coflows[parent as usize].id);
@@ -374,10 +374,10 @@ impl<'a> Run<'a> {
                 Err(cluster.failed(by, Some("the coordinator is away".to_owned())))
             }
             ("opened", Some(flow), Some(from)) if flow_of(flow).is_some() => {
-                if let Ok(from) = from.parse() {
-                    self.opened.insert(from, (k as u32, flow as u32));
-                }
-                Ok(())
+                let Ok(from) = from.parse() else { return Ok(()) };
+                self.opened.insert(from, (k as u32, flow as u32));
+                let dst = coflow.flows[flow as usize].dst;
+                cluster.tell_community(from, dst, k as u32)
             }
             ("ended", Some(flow), Some(time)) if flow_of(flow).is_some() => {
                 let time = time.parse::<u64>().unwrap_or(start);

@@ -14,8 +14,13 @@ pub enum Scheduler<'a> {
     Tcp,
     /// A coordinator with this policy, and agents.
     Policy(&'a str),
-    /// A coordinator with this policy, which finds coflows by itself; applications know nothing of it.
-    Unmodified(&'a str),
+    /// A coordinator with a policy that finds coflows by itself; applications know nothing of it.
+    Unmodified {
+        /// The policy.
+        policy: &'a str,
+        /// Whether the coordinator is told the coflow of each flow, as its community.
+        told: bool,
+    },
     /// Nobody: receivers decide, by the policy `stream` with these settings.
     Receivers(&'a str),
 }

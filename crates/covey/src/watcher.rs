@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use clap::Args;
 use covey_api::{Client, Credentials, read_token};
-use serde_json::Value;
+use serde_json::{Value, json};
+use tokio::io::{AsyncBufReadExt, BufReader};
 
 use crate::failure::Failure;
 use crate::live;
@@ -34,7 +35,7 @@ pub struct Watcher {
 
 impl Watcher {
     /// Prints `ready` when all agents have joined, and then `found FROM COFLOW` of flows that are put into a coflow, or
-    /// into another.
+    /// into another. Tells the coordinator what standard input says: `belongs FROM TO COMMUNITY`.
     pub fn run(self) -> Result<(), Failure> {
         live::runtime_here()?.block_on(self.watch())
     }
@@ -44,8 +45,10 @@ impl Watcher {
         let credentials = Credentials::of(&self.credentials);
         let tls = credentials.has_certificates().then(|| credentials.client()).transpose()?;
         let token = read_token(&credentials.token_path())?;
-        let connected = Client::connect(self.coordinator, &token, tls).await;
+        let connected = Client::connect(self.coordinator, &token, tls.clone()).await;
         let mut client = connected.map_err(|error| other(&error))?;
+        let connected = Client::connect(self.coordinator, &token, tls).await;
+        let told = tokio::spawn(tell(connected.map_err(|error| other(&error))?));
         loop {
             let agents = all(&mut client, "agents").await?;
             if agents.iter().filter(|agent| agent["state"] == "joined").count() >= self.agents {
@@ -55,7 +58,7 @@ impl Watcher {
         }
         say("ready")?;
         let mut known = BTreeMap::new();
-        loop {
+        while !told.is_finished() {
             let mut now = BTreeMap::new();
             for flow in all(&mut client, "flows").await? {
                 let (Some(from), Some(found)) = (flow["from"].as_str(), flow["found"].as_u64())
@@ -70,7 +73,26 @@ impl Watcher {
             known = now;
             tokio::time::sleep(LOOK_EVERY).await;
         }
+        told.await.map_err(|error| other(&error))?
     }
+}
+
+/// Tells the coordinator of the communities of flows, until standard input ends.
+async fn tell(mut client: Client) -> Result<(), Failure> {
+    let failed = |what: String| Failure::Other(format!("the community of a flow: {what}"));
+    let mut lines = BufReader::new(tokio::io::stdin()).lines();
+    while let Some(line) = lines.next_line().await.map_err(|error| failed(error.to_string()))? {
+        let words: Vec<&str> = line.split_whitespace().collect();
+        let ["belongs", from, to, community] = words[..] else { return Err(failed(line)) };
+        let community: u32 = community.parse().map_err(|_| failed(line.clone()))?;
+        let told = json!({ "community": community, "flows": [{ "from": from, "to": to }] });
+        let answer = client.ask("POST", "/v1/flows/community", &[], told.to_string()).await;
+        let answer = answer.map_err(|error| failed(error.to_string()))?;
+        if answer.status != 204 {
+            return Err(failed(format!("status {}: {}", answer.status, answer.json())));
+        }
+    }
+    Ok(())
 }
 
 fn say(line: &str) -> Result<(), Failure> {

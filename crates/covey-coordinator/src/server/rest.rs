@@ -24,7 +24,7 @@ use super::{audit, events, metrics, requests};
 use crate::connections::{METRICS_TYPE, lock};
 use crate::record::Key;
 use crate::request::{Reply, Request};
-use covey_api::{CoflowSpec, CoflowStatus, Page, Problem, Update};
+use covey_api::{CoflowSpec, CoflowStatus, FlowEnds, Page, Problem, Update};
 
 /// Items of a page, if the request does not say.
 const PAGE: usize = 100;
@@ -49,6 +49,7 @@ pub(super) fn router(api: &Arc<Api>, gate: &Arc<Gate>) -> Router {
         .route("/v1/coflows/{id}/keep", post(keep))
         .route("/v1/schedule", get(schedule))
         .route("/v1/flows", get(flows))
+        .route("/v1/flows/community", post(community))
         .route("/v1/agents", get(agents))
         .route("/v1/relays", get(relays))
         .route("/v1/waiting", get(waiting))
@@ -102,7 +103,7 @@ fn respond(reply: Result<Reply, Problem>) -> Response {
     let body = |value: String| ([(header::CONTENT_TYPE, "application/json")], value);
     match reply {
         Err(problem) => refuse(problem),
-        Ok(Reply::Removed) => StatusCode::NO_CONTENT.into_response(),
+        Ok(Reply::Removed | Reply::Noted) => StatusCode::NO_CONTENT.into_response(),
         Ok(Reply::Registered(status)) => {
             let location = format!("/v1/coflows/{}", status.id);
             let headers = [(header::LOCATION, location), (header::ETAG, etag(&status))];
@@ -234,6 +235,22 @@ async fn keep(
             _ => parse(body)?.0,
         };
         ask(&api, Request::Keep { id, lease_s }).await
+    };
+    respond(request.await)
+}
+
+/// What `POST /v1/flows/community` says.
+#[derive(Debug, Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Community {
+    community: u32,
+    flows: Vec<FlowEnds>,
+}
+
+async fn community(State(api): State<Arc<Api>>, body: Result<Bytes, BytesRejection>) -> Response {
+    let request = async {
+        let Community { community, flows } = parse(body)?.0;
+        ask(&api, Request::Community { community, flows }).await
     };
     respond(request.await)
 }
@@ -413,6 +430,7 @@ mod tests {
             "post /v1/coflows/{id}/keep",
             "get /v1/schedule",
             "get /v1/flows",
+            "post /v1/flows/community",
             "get /v1/agents",
             "get /v1/relays",
             "get /v1/waiting",

@@ -49,6 +49,8 @@ pub(super) struct Announced {
     elsewhere: BTreeMap<(u32, u64), (Appearance, Time)>,
     /// The same by the receiver's address.
     awaiting: BTreeSet<(IpAddr, u32, u64)>,
+    /// The communities of flows that have not appeared, by their ends; and when that was told.
+    told: BTreeMap<(SocketAddr, SocketAddr), (u32, Time)>,
 }
 
 impl Announced {
@@ -70,6 +72,21 @@ impl Announced {
     /// Those with this id or a later one.
     pub fn since(&self, id: u64) -> impl Iterator<Item = (FlowId, &AnnouncedFlow)> {
         self.flows.range(id..).map(|(id, flow)| (FlowId(*id), flow))
+    }
+
+    /// The next flow between these ends belongs to a community.
+    pub fn tell(&mut self, from: SocketAddr, to: SocketAddr, community: u32, now: Time) {
+        self.told.insert((from, to), (community, now));
+    }
+
+    /// How many communities wait for their flows.
+    pub fn waiting(&self) -> usize {
+        self.told.len()
+    }
+
+    /// Forgets communities that were told before a time.
+    pub fn forget_told_before(&mut self, time: Time) {
+        self.told.retain(|_, (_, told)| *told >= time);
     }
 
     /// How many there are, those to unknown hosts included.
@@ -161,6 +178,7 @@ impl Announced {
         start: Time,
         now: Time,
     ) -> FlowId {
+        let &Appearance { number, from, to, .. } = appearance;
         let (sender, receiver, sport, dport, protocol) = ends_of(appearance);
         let observed = Observed {
             start_s: start.as_secs(),
@@ -170,10 +188,9 @@ impl Announced {
             dport,
             protocol,
             packets: None,
-            community: None,
+            community: self.told.remove(&(from, to)).map(|(community, _)| community),
         };
         let id = self.give();
-        let &Appearance { number, from, to, .. } = appearance;
         let (sent, wire, active) = (0.0, 0.0, now);
         let flow = AnnouncedFlow { src, dst, number, observed, from, to, sent, wire, active };
         self.flows.insert(id.0, flow);

@@ -6,6 +6,7 @@
 
 use std::net::IpAddr;
 
+use covey_api::{FlowEnds, Problem};
 use covey_core::state::{FlowSpec, Newcomer};
 use covey_core::{CoflowId, Observed, PortId, Time};
 use covey_proto::{Appearance, Appeared, Ended, FlowId, FlowKey};
@@ -77,6 +78,32 @@ impl CoordinatorState {
         }
         self.appear(&new);
         self.tell_ends();
+    }
+
+    /// A client knows that flows, which have not appeared, belong to a community.
+    pub(super) fn tell_community(
+        &mut self,
+        community: u32,
+        flows: &[FlowEnds],
+    ) -> Result<(), Problem> {
+        if self.driver.sees_coflows() {
+            let detail = "the policy in force does not find coflows: applications register them";
+            return Err(Problem::new(409, "no policy asks for communities", detail));
+        }
+        if community >= 1 << 31 {
+            let detail = format!("community: expected less than 2147483648, found {community}");
+            return Err(Problem::invalid(detail));
+        }
+        let max = self.config.max_flows;
+        if self.announced.waiting() + flows.len() > max {
+            let detail =
+                format!("{max} flows with a community may be waited for, which is the limit");
+            return Err(Problem::new(429, "too many flows", detail));
+        }
+        for FlowEnds { from, to } in flows {
+            self.announced.tell(*from, *to, community, self.now);
+        }
+        Ok(())
     }
 
     /// Has the policy see flows.
@@ -195,6 +222,7 @@ impl CoordinatorState {
             }
         }
         silent.into_iter().for_each(|id| self.release(id));
+        self.announced.forget_told_before(Time::from_secs(now.as_secs() - silent_after_s));
         self.tell_ends();
     }
 

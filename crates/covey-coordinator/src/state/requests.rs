@@ -30,6 +30,11 @@ impl CoordinatorState {
             }
             Request::Remove { id } => self.remove(request, id).err(),
             Request::Keep { id, lease_s } => self.asked_to_keep(request, id, lease_s).err(),
+            Request::Community { community, flows } => {
+                let answer = self.tell_community(community, &flows).map(|()| Reply::Noted);
+                self.effects.answer(request, answer);
+                None
+            }
             Request::Get { id } => {
                 let answer = self.status(id).map(Reply::Coflow).ok_or_else(|| Problem::unknown(id));
                 self.effects.answer(request, answer);

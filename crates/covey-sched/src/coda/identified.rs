@@ -7,13 +7,13 @@
 use std::collections::BTreeSet;
 
 use covey_core::{
-    Answer, CoflowId, FlowId, Member, Nearest, Plan, Policy, Regrouping, Time, Unlabelled, View,
-    Wake, Wants,
+    Answer, CoflowId, FlowId, Member, Nearest, Observed, Plan, Policy, Regrouping, Time,
+    Unlabelled, View, Wake, Wants,
 };
 use covey_identify::{Attribute, Clusterer, FlowNumber, GroupNumber};
 
 use super::priorities::{Coflow, Priorities, Seat};
-use super::setup::Setup;
+use super::setup::{Labels, Setup};
 
 /// A flow that has not ended.
 #[derive(Debug, Clone, Copy)]
@@ -39,6 +39,8 @@ pub(super) struct Identified {
     clusterer: Clusterer,
     /// The diameter; none without late binding. Up to the radius no other coflow is near.
     diameter: Option<f64>,
+    /// Whether flows without a community have nothing in common.
+    is_told: bool,
     priorities: Priorities<Unlabelled>,
     /// By [`FlowNumber`].
     flows: Vec<Option<Flow>>,
@@ -60,6 +62,7 @@ impl Identified {
             clusterer: Clusterer::new(setup.metric.clone()),
             diameter: (setup.is_late && setup.diameter > setup.metric.radius)
                 .then_some(setup.diameter),
+            is_told: setup.labels == Labels::Told,
             priorities: Priorities::new(setup),
             flows: Vec::new(),
             clusters: Vec::new(),
@@ -103,7 +106,9 @@ impl Identified {
         moved: &mut Vec<(FlowNumber, Option<Coflow>)>,
     ) {
         for (number, observed) in view.newcomers() {
-            let flow = self.clusterer.start(observed);
+            let own = self.is_told.then_some(!(number as u32));
+            let community = observed.community.or(own);
+            let flow = self.clusterer.start(&Observed { community, ..*observed });
             if self.flows.len() <= flow.0 as usize {
                 self.flows.resize(flow.0 as usize + 1, None);
             }

@@ -16,6 +16,17 @@ pub(super) fn use_metric(settings: &mut Settings, metric: &Metric) {
     settings.set_metric(metric.clone());
 }
 
+/// How the policy knows coflows.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Labels {
+    /// It finds them.
+    Found,
+    /// It finds them by communities alone, which somebody who knows coflows has told.
+    Told,
+    /// Applications name them.
+    Known,
+}
+
 /// The checked parameters.
 pub(super) struct Setup {
     pub metric: Metric,
@@ -26,7 +37,7 @@ pub(super) struct Setup {
     pub layers: Layers,
     pub delta_s: f64,
     pub is_late: bool,
-    pub labels: bool,
+    pub labels: Labels,
 }
 
 impl Setup {
@@ -36,10 +47,15 @@ impl Setup {
         let inner = settings.choice("inner", &flag)?;
         let count = if inner { coflow_queues.count } else { 1 };
         let first_limit = settings.size("flow_q1")?;
+        let labels = [("false", Labels::Found), ("true", Labels::Known), ("told", Labels::Told)];
+        let labels = settings.choice("labels", &labels)?;
         let radius = settings.number("eps", 0.0, 1e6)?;
         let mut metric = settings.metric().cloned().unwrap_or_default();
         metric.radius = radius;
         metric.leader_radius = settings.number("tau", 0.0, radius)?;
+        if labels == Labels::Told {
+            metric = Metric::community_alone();
+        }
         Ok(Setup {
             metric,
             diameter: settings.number("d", 0.0, 1e6)?,
@@ -48,8 +64,8 @@ impl Setup {
             layers: settings
                 .choice("queues", &[("strict", Layers::Strict), ("weighted", Layers::Weighted)])?,
             delta_s: settings.duration("delta")?,
-            is_late: settings.choice("late", &flag)?,
-            labels: settings.choice("labels", &flag)?,
+            is_late: settings.choice("late", &flag)? && labels == Labels::Found,
+            labels,
         })
     }
 }

@@ -40,7 +40,7 @@ Examples:
   covey testbed builtin:fb-like --policies tcp,philae --report testbed.html
   covey testbed trace.txt --policies philae --fault coordinator@5s+10s --fault link:3@8s+5s
   covey testbed trace.txt --policies sebf,fvdf,aalo:compress=zstd --ratio 0.48
-  covey testbed trace.txt --policies tcp,coda --unmodified
+  covey testbed trace.txt --policies tcp,coda,coda:labels=true --unmodified
   covey testbed trace.txt --policies tcp,stream --hosts 8 --switch-queues 4 --background 50%
   covey testbed trace.txt --fabric leaf-spine:leaves=4,spines=2,hosts=4 --policies tcp,stream,aalo
 Each host is a network namespace on a link of its own behind a switch, which is one too; coordinator
@@ -165,6 +165,7 @@ impl Testbed {
         let mut all = Vec::new();
         let mut measured = Vec::new();
         for (spec, prediction) in contenders.iter().zip(simulated) {
+            let told = told(spec);
             let found = replay(
                 &lab,
                 &Replay {
@@ -172,8 +173,9 @@ impl Testbed {
                     trace: &trace.path,
                     program: &program,
                     scheduler: match scheduler(spec) {
-                        Scheduler::Policy(policy) if self.unmodified => {
-                            Scheduler::Unmodified(policy)
+                        Scheduler::Policy(_) if self.unmodified => {
+                            let policy = told.as_deref().unwrap_or(spec);
+                            Scheduler::Unmodified { policy, told: told.is_some() }
                         }
                         other => other,
                     },
@@ -261,6 +263,20 @@ impl Testbed {
 const CODA: &str = "coda";
 /// The policy whose receivers decide on the testbed, too.
 const STREAM: &str = "stream";
+
+/// The policy of a coordinator that is told the coflows of flows, for one that would have applications name them.
+fn told(spec: &str) -> Option<String> {
+    let (name, settings) = spec.split_once(':')?;
+    let is_named = |item: &str| {
+        item.split_once('=')
+            .is_some_and(|(key, value)| (key.trim(), value.trim()) == ("labels", "true"))
+    };
+    let settings: Vec<&str> = settings.split(',').collect();
+    settings.iter().any(|item| is_named(item)).then(|| {
+        let items = settings.iter().map(|item| if is_named(item) { "labels=told" } else { *item });
+        format!("{name}:{}", items.collect::<Vec<_>>().join(","))
+    })
+}
 
 fn scheduler(spec: &str) -> Scheduler<'_> {
     let (name, settings) = spec.split_once(':').unwrap_or((spec, ""));
