@@ -127,7 +127,7 @@ picture-check: ## Check that the picture in README.md shows the plots that the c
 fabric-picture: ## Make the picture in docs/fabrics.md (TRACE=file)
 	scripts/fabric-picture.sh $(TRACE)
 
-fuzz: ## Feed garbage to the readers of traces, topologies and flow records, a minute each (FUZZ_SECONDS=60)
+fuzz: ## Feed garbage to the readers of traces, topologies, flow records and messages, a minute each (FUZZ_SECONDS=60)
 	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal
 	cargo fuzz --version 2>/dev/null | grep -q . || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
 	for target in $$(cargo +$(NIGHTLY) fuzz list); do \

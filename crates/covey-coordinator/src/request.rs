@@ -67,7 +67,7 @@ pub enum Request {
         /// The most to list.
         limit: usize,
     },
-    /// Tell that flows, which have not appeared, belong to a community.
+    /// Tell that flows, which may not have appeared, belong to a community.
     Community {
         /// The community.
         community: u32,

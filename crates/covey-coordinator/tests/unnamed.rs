@@ -477,6 +477,19 @@ fn flows_whose_communities_are_told_are_coflows_whenever_they_begin() {
     world.begin(1e9, &[(0, 2)]);
     world.pass(0.1);
     assert_eq!(world.wired.core.population().coflows, 3);
+    // It is told late of that one.
+    let shares = |world: &World| world.wired.agents[0].served().into_owned();
+    let before = shares(&world);
+    assert!(tell(&mut world, 6, &[4]).is_ok());
+    world.pass(0.1);
+    assert_eq!(world.wired.core.population().coflows, 2);
+    assert_eq!(world.wired.core.population().announced, 5);
+    assert_eq!(shares(&world).keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    assert_eq!(shares(&world).values().map(|share| share.rate).sum::<f64>(), RATE);
+    // The community of a flow does not change.
+    assert!(tell(&mut world, 5, &[4]).is_ok());
+    world.pass(0.1);
+    assert_eq!(world.wired.core.population().coflows, 2);
 
     let problem = tell(&mut world, 1 << 31, &[9]).expect_err("too large");
     assert_eq!(problem.status, 422);

@@ -9,7 +9,7 @@ use std::time::Duration;
 use clap::Args;
 use covey_api::{Client, Credentials, read_token};
 use serde_json::{Value, json};
-use tokio::io::{AsyncBufReadExt, BufReader};
+use tokio::sync::mpsc;
 
 use crate::failure::Failure;
 use crate::live;
@@ -80,16 +80,29 @@ impl Watcher {
 /// Tells the coordinator of the communities of flows, until standard input ends.
 async fn tell(mut client: Client) -> Result<(), Failure> {
     let failed = |what: String| Failure::Other(format!("the community of a flow: {what}"));
-    let mut lines = BufReader::new(tokio::io::stdin()).lines();
-    while let Some(line) = lines.next_line().await.map_err(|error| failed(error.to_string()))? {
-        let words: Vec<&str> = line.split_whitespace().collect();
-        let ["belongs", from, to, community] = words[..] else { return Err(failed(line)) };
-        let community: u32 = community.parse().map_err(|_| failed(line.clone()))?;
-        let told = json!({ "community": community, "flows": [{ "from": from, "to": to }] });
-        let answer = client.ask("POST", "/v1/flows/community", &[], told.to_string()).await;
-        let answer = answer.map_err(|error| failed(error.to_string()))?;
-        if answer.status != 204 {
-            return Err(failed(format!("status {}: {}", answer.status, answer.json())));
+    let (sender, mut lines) = mpsc::unbounded_channel();
+    std::thread::spawn(move || std::io::stdin().lines().try_for_each(|line| sender.send(line)));
+    while let Some(line) = lines.recv().await {
+        // A coflow's flows begin together.
+        let mut told: BTreeMap<u32, Vec<Value>> = BTreeMap::new();
+        let mut next = Some(line);
+        while let Some(line) = next {
+            let line = line.map_err(|error| failed(error.to_string()))?;
+            let words: Vec<&str> = line.split_whitespace().collect();
+            let community = words.get(3).and_then(|word| word.parse().ok());
+            let (["belongs", from, to, _], Some(community)) = (&words[..], community) else {
+                return Err(failed(line));
+            };
+            told.entry(community).or_default().push(json!({ "from": from, "to": to }));
+            next = lines.try_recv().ok();
+        }
+        for (community, flows) in told {
+            let body = json!({ "community": community, "flows": flows }).to_string();
+            let answer = client.ask("POST", "/v1/flows/community", &[], body).await;
+            let answer = answer.map_err(|error| failed(error.to_string()))?;
+            if answer.status != 204 {
+                return Err(failed(format!("status {}: {}", answer.status, answer.json())));
+            }
         }
     }
     Ok(())

@@ -49,6 +49,8 @@ pub(super) struct Announced {
     elsewhere: BTreeMap<(u32, u64), (Appearance, Time)>,
     /// The same by the receiver's address.
     awaiting: BTreeSet<(IpAddr, u32, u64)>,
+    /// Ids by the ends of flows.
+    by_ends: BTreeMap<(SocketAddr, SocketAddr), u64>,
     /// The communities of flows that have not appeared, by their ends; and when that was told.
     told: BTreeMap<(SocketAddr, SocketAddr), (u32, Time)>,
 }
@@ -77,6 +79,11 @@ impl Announced {
     /// The next flow between these ends belongs to a community.
     pub fn tell(&mut self, from: SocketAddr, to: SocketAddr, community: u32, now: Time) {
         self.told.insert((from, to), (community, now));
+    }
+
+    /// The flow between two ends.
+    pub fn between(&self, from: SocketAddr, to: SocketAddr) -> Option<&AnnouncedFlow> {
+        self.by_ends.get(&(from, to)).and_then(|id| self.flows.get(id))
     }
 
     /// How many communities wait for their flows.
@@ -195,6 +202,7 @@ impl Announced {
         let flow = AnnouncedFlow { src, dst, number, observed, from, to, sent, wire, active };
         self.flows.insert(id.0, flow);
         self.ids.insert((src, number), id.0);
+        self.by_ends.insert((from, to), id.0);
         id
     }
 
@@ -212,6 +220,10 @@ impl Announced {
     pub fn remove(&mut self, id: FlowId) -> Option<AnnouncedFlow> {
         let flow = self.flows.remove(&id.0)?;
         self.ids.remove(&(flow.src, flow.number));
+        // Its ends may be those of a later flow by now.
+        if self.by_ends.get(&(flow.from, flow.to)) == Some(&id.0) {
+            self.by_ends.remove(&(flow.from, flow.to));
+        }
         Some(flow)
     }
 

@@ -11,6 +11,7 @@ use covey_core::state::{FlowSpec, Newcomer};
 use covey_core::{CoflowId, Observed, PortId, Time};
 use covey_proto::{Appearance, Appeared, Ended, FlowId, FlowKey};
 
+use super::announced::AnnouncedFlow;
 use super::coordinator::CoordinatorState;
 use super::flows::{Flow, Stage};
 use crate::driver::Regrouped;
@@ -80,7 +81,8 @@ impl CoordinatorState {
         self.tell_ends();
     }
 
-    /// A client knows that flows, which have not appeared, belong to a community.
+    /// A client knows that flows belong to a community. To the policy a flow that has appeared without one is another
+    /// flow from now on.
     pub(super) fn tell_community(
         &mut self,
         community: u32,
@@ -100,9 +102,25 @@ impl CoordinatorState {
                 format!("{max} flows with a community may be waited for, which is the limit");
             return Err(Problem::new(429, "too many flows", detail));
         }
-        for FlowEnds { from, to } in flows {
-            self.announced.tell(*from, *to, community, self.now);
+        let mut again = Vec::new();
+        for &FlowEnds { from, to } in flows {
+            match self.announced.between(from, to) {
+                None => self.announced.tell(from, to, community, self.now),
+                Some(flow) if flow.observed.community.is_none() => again.push(*flow),
+                Some(_) => {}
+            }
         }
+        let mut new = Vec::new();
+        for AnnouncedFlow { src, dst, number, observed, from, to, .. } in again {
+            self.end_number(src, number);
+            self.announced.tell(from, to, community, self.now);
+            let start = Time::from_secs(observed.start_s);
+            let protocol = observed.protocol;
+            let appearance = Appearance { number, protocol, from, to, age_s: 0.0 };
+            new.push(self.announced.insert(src, dst, &appearance, start, self.now));
+        }
+        self.appear(&new);
+        self.tell_ends();
         Ok(())
     }
 
