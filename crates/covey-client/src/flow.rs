@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use covey_proto::{CodecName, FlowHeader, FlowKey, HEADER};
+use covey_proto::{
+    CodecName, FlowHeader, FlowKey, HEADER, PROOF, Proof, ProofRefusal, REFUSAL, refusal_of,
+};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::net::TcpStream;
 use tokio::time::Sleep;
@@ -169,7 +171,8 @@ impl FlowSender {
             };
             match written {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => break result?,
+                Err(error) => return Poll::Ready(Err(self.refused(error))),
+                Ok(written) => break written,
             }
         };
         let ahead = self.encoder.ahead().len();
@@ -180,6 +183,15 @@ impl FlowSender {
             gate.wrote(total);
         }
         Poll::Ready(Ok(written.saturating_sub(ahead)))
+    }
+
+    /// What a failure to write means: the receiver may have refused the flow.
+    fn refused(&self, error: io::Error) -> io::Error {
+        let mut bytes = [0; REFUSAL];
+        // What a flow with notes is told is read elsewhere.
+        let is_read = self.marking.is_none()
+            && matches!(self.stream.try_read(&mut bytes), Ok(count) if count == bytes.len());
+        is_read.then(|| refusal_of(&bytes)).flatten().map_or(error, refused)
     }
 
     /// Writes the encoder's header or compressed chunk, when the flow may send.
@@ -213,6 +225,9 @@ impl FlowSender {
             }
             if *come == CONFIRMATION {
                 let received = u64::from_le_bytes(*bytes);
+                if let Some(refusal) = refusal_of(bytes) {
+                    return Poll::Ready(Err(refused(refusal)));
+                }
                 if received != self.sent.bytes {
                     let sent = self.sent.bytes;
                     let what = format!("sent {sent} bytes, the receiver confirms {received}");
@@ -485,23 +500,46 @@ impl AsyncRead for FlowReceiver {
     }
 }
 
+/// The error of a flow that the other side has refused.
+fn refused(refusal: ProofRefusal) -> io::Error {
+    let what = format!("the other side refuses the flow: {refusal}");
+    io::Error::new(io::ErrorKind::PermissionDenied, what)
+}
+
 /// Sends a header.
-pub(crate) async fn write_header(stream: &mut TcpStream, header: &FlowHeader) -> io::Result<()> {
+pub(crate) async fn write_header(
+    stream: &mut TcpStream,
+    header: &FlowHeader,
+    proof: Option<&Proof>,
+) -> io::Result<()> {
     let mut bytes = Vec::new();
-    header.encode(&mut bytes);
+    header.encode_with(proof, &mut bytes);
     stream.write_all(&bytes).await
 }
 
-/// Reads a header.
-pub(crate) async fn read_header(stream: &mut TcpStream) -> io::Result<FlowHeader> {
-    let mut fixed = [0; HEADER];
-    stream.read_exact(&mut fixed).await?;
-    let decoded = FlowHeader::decode(&fixed);
-    let (mut header, label) =
-        decoded.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-    header.label = vec![0; label];
+/// Reads a header, and the proof that it shows.
+///
+/// # Errors
+/// When it is none, or a refusal.
+pub(crate) async fn read_header(stream: &mut TcpStream) -> io::Result<(FlowHeader, Option<Proof>)> {
+    let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
+    let (mut first, mut fixed) = ([0; REFUSAL], [0; HEADER]);
+    stream.read_exact(&mut first).await?;
+    if let Some(refusal) = refusal_of(&first) {
+        return Err(refused(refusal));
+    }
+    fixed[..REFUSAL].copy_from_slice(&first);
+    stream.read_exact(&mut fixed[REFUSAL..]).await?;
+    let (mut header, rest) = FlowHeader::decode(&fixed).map_err(invalid)?;
+    let mut proof = None;
+    if rest.is_proven {
+        let mut bytes = [0; PROOF];
+        stream.read_exact(&mut bytes).await?;
+        proof = FlowHeader::decode_proof(&bytes).map_err(invalid)?;
+    }
+    header.label = vec![0; rest.label];
     stream.read_exact(&mut header.label).await?;
-    Ok(header)
+    Ok((header, proof))
 }
 
 #[cfg(test)]
