@@ -47,6 +47,8 @@ pub struct FlowSender {
     patience: Patience,
     /// Ends the present wait.
     hold: Option<Pin<Box<Sleep>>>,
+    /// Whether the receiver has said something, or is gone, while the flow waited.
+    has_heard: bool,
     end: EndState,
 }
 
@@ -79,6 +81,7 @@ impl FlowSender {
             sent: Written::default(),
             patience,
             hold: None,
+            has_heard: false,
             end: EndState::NotYet,
         }
     }
@@ -121,23 +124,26 @@ impl FlowSender {
     }
 
     /// Waits until the flow may send. Returns how many bytes it may send at once.
-    fn poll_gate(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
+    fn poll_gate(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         loop {
-            let Some((gate, _)) = &self.gate else { return Poll::Ready(usize::MAX) };
+            let Some((gate, _)) = &self.gate else { return Poll::Ready(Ok(usize::MAX)) };
             let permission = gate.ask(cx);
             let until = match permission {
                 Permission::Now(max) => {
                     self.hold = None;
-                    return Poll::Ready(max);
+                    return Poll::Ready(Ok(max));
                 }
                 Permission::At(until) => until,
                 Permission::Unmentioned { .. } if self.sent.bytes < self.patience.start_small => {
-                    return Poll::Ready(usize::MAX);
+                    return Poll::Ready(Ok(usize::MAX));
                 }
                 Permission::Waits { since } | Permission::Unmentioned { since } => {
                     match self.patience.hold_max {
                         Some(hold_max) => since + hold_max,
-                        None => return Poll::Pending,
+                        None => {
+                            self.listen(cx)?;
+                            return Poll::Pending;
+                        }
                     }
                 }
             };
@@ -146,12 +152,35 @@ impl FlowSender {
             if hold.deadline() != until {
                 hold.as_mut().reset(until);
             }
-            ready!(hold.as_mut().poll(cx));
+            if hold.as_mut().poll(cx).is_pending() {
+                self.listen(cx)?;
+                return Poll::Pending;
+            }
             if let Permission::Waits { .. } | Permission::Unmentioned { .. } = permission {
                 gate.release();
-                return Poll::Ready(usize::MAX);
+                return Poll::Ready(Ok(usize::MAX));
             }
         }
+    }
+
+    /// Has a flow that waits woken when its receiver says something: before the end that is a refusal.
+    fn listen(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        // What a flow with notes is told is read elsewhere.
+        while self.marking.is_none()
+            && !self.has_heard
+            && self.stream.poll_read_ready(cx).is_ready()
+        {
+            let mut bytes = [0; REFUSAL];
+            match self.stream.try_read(&mut bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // A connection that is over is noticed when the flow goes on.
+                _ => self.has_heard = true,
+            }
+            if let Some(refusal) = refusal_of(&bytes) {
+                return Err(refused(refusal));
+            }
+        }
+        Ok(())
     }
 
     /// The compressor of the next chunk.
@@ -197,7 +226,7 @@ impl FlowSender {
     /// Writes the encoder's header or compressed chunk, when the flow may send.
     fn poll_ahead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.encoder.ahead().is_empty() {
-            ready!(self.poll_gate(cx));
+            ready!(self.poll_gate(cx))?;
             ready!(self.poll_socket_write(cx, &[]))?;
         }
         Poll::Ready(Ok(()))
@@ -265,7 +294,7 @@ impl AsyncWrite for FlowSender {
         if !matches!(it.end, EndState::NotYet) {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        let max = ready!(it.poll_gate(cx));
+        let max = ready!(it.poll_gate(cx))?;
         let data = &data[..data.len().min(max)];
         if let Some(marking) = it.marking.as_ref().filter(|_| it.encoder.is_between_chunks()) {
             if let Some(failure) = marking.take_failure() {

@@ -34,6 +34,12 @@ struct Host {
 impl Host {
     /// A host whose agent hears a coordinator.
     async fn start(port: u32, mode: FlowTokens) -> Host {
+        // No schedule mentions flows here.
+        Host::holding(port, mode, Some(Duration::ZERO)).await
+    }
+
+    /// A host whose flows wait for so long.
+    async fn holding(port: u32, mode: FlowTokens, hold: Option<Duration>) -> Host {
         let folder = tempfile::tempdir().expect("a folder");
         let socket = folder.path().join("agent.sock");
         let mut agent = listen(&socket, port).await;
@@ -41,8 +47,7 @@ impl Host {
         let options = Options {
             agent: Some(socket.clone()),
             coordinator: None,
-            // No schedule mentions flows here.
-            hold_max: Some(Duration::ZERO),
+            hold_max: hold,
             ..Options::default()
         };
         let client = Client::start(options).await.expect("no credentials are needed");
@@ -196,6 +201,19 @@ async fn a_sender_is_told_why_its_flow_is_refused() {
             (error.kind(), error.to_string().as_str()),
             (std::io::ErrorKind::PermissionDenied, text)
         );
+    }
+}
+
+#[tokio::test]
+async fn a_sender_that_waits_for_its_turn_is_told_too() {
+    let (_a, _b, listener) = hosts(FlowTokens::On).await;
+    for hold in [None, Some(LONG)] {
+        let mut a = Host::holding(0, FlowTokens::On, hold).await;
+        let coflow = a.client.join(5);
+        let opened = coflow.open(0, listener.local_addr(), Some(3), b"");
+        let mut sender = a.answering(opened).await.expect("a connection");
+        let error = sender.write_all(b"abc").await.expect_err("it is refused");
+        assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied, "{error}");
     }
 }
 
