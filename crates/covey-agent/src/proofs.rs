@@ -3,14 +3,14 @@
 //! An application that begins a flow asks for a proof. While the coordinator is heard, the proof is its token; while it
 //! is away, or where no coordinator knows the coflow, the agent makes one with the key that all agents have in common.
 //! Of a header that comes in, a token is checked with the receiving key of this host's port. The proof of another agent
-//! counts for a registered coflow only if this agent does not hear the coordinator either, or if the coordinator
-//! confirms that the other one does not.
+//! shows only that it is one: for a registered coflow, the coordinator is asked whether it is that of the flow's port,
+//! if it is heard.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{
     Direction, FlowAnswer, FlowAsk, FlowCheck, FlowKey, FlowKeys, FlowTokens, Mac, Proof,
-    ProofRefusal, Purpose,
+    ProofRefusal, Purpose, Token,
 };
 
 use crate::app_id::AppId;
@@ -60,13 +60,17 @@ impl Keys {
         let former = self.former.iter().map(|(keys, _)| keys);
         former.chain([&self.present]).any(|keys| match proof {
             Proof::Coordinator(token) => keys.receiving.sign(self.mac, direction, flow) == token,
-            Proof::Agent(token) => keys.fabric.sign(self.mac, direction, flow) == token,
+            Proof::Agent { token, .. } => keys.fabric.sign(self.mac, direction, flow) == token,
         })
     }
 
     /// The proof that this agent makes.
     fn own(&self, direction: Direction, flow: FlowKey) -> Proof {
-        Proof::Agent(self.present.fabric.sign(self.mac, direction, flow))
+        let FlowKeys { sending, fabric, .. } = self.present;
+        Proof::Agent {
+            token: fabric.sign(self.mac, direction, flow),
+            seal: sending.sign(self.mac, direction, flow),
+        }
     }
 }
 
@@ -175,7 +179,11 @@ impl Proofs {
     /// A header has come from another host.
     pub fn check(&mut self, app: AppId, check: FlowCheck, told: &mut Vec<Told>) {
         let FlowCheck { key, direction, proof, .. } = check;
-        let confirm = FlowAsk { key, direction, purpose: Purpose::Confirm };
+        let seal = match proof {
+            Some(Proof::Agent { seal, .. }) => seal.0,
+            _ => Token::default().0,
+        };
+        let confirm = FlowAsk { key, direction, purpose: Purpose::Confirm(seal) };
         if !self.is_known()
             && let Some(waiting) = self.wait(confirm)
         {
@@ -193,11 +201,11 @@ impl Proofs {
                 None
             }
             Some(proof) if !keys.is_right(proof, direction, key) => Some(ProofRefusal::Wrong),
-            Some(Proof::Agent(_)) if self.is_heard && is_registered(key) => {
+            Some(Proof::Agent { .. }) if self.is_heard && is_registered(key) => {
                 if let Some(waiting) = self.wait(confirm) {
                     return waiting.checks.push((app, check));
                 }
-                Some(ProofRefusal::NotOfCoordinator)
+                Some(ProofRefusal::OtherPort)
             }
             Some(_) => None,
         };
@@ -222,7 +230,7 @@ impl Proofs {
             let Some(Waiting { apps, checks, .. }) = self.waiting.remove(ask) else { continue };
             let proof = granted.map(Proof::Coordinator);
             told.extend(apps.into_iter().map(|app| Told::Proof(app, key, direction, proof)));
-            let refusal = granted.is_none().then_some(ProofRefusal::NotOfCoordinator);
+            let refusal = granted.is_none().then_some(ProofRefusal::OtherPort);
             checks.into_iter().for_each(|(app, check)| self.checked(app, check, refusal, told));
         }
     }

@@ -25,6 +25,9 @@ fn keys_and_tokens_have_their_known_values() {
     let of_port = "f032df78a29e3ac1d3d459f0c4d8c0ed83b46583dd7cfa0db5b1aa3324d1c293";
     let of_all = "ae7ea1c945cba1fab15cabbd4f2f113f2b211cc02799e93c3df33ca647a56e85";
     assert_eq!((hex(&receiving.0), hex(&fabric.0)), (of_port.to_owned(), of_all.to_owned()));
+    let sending = secret().sending(hmac_sha256, 3);
+    let of_sender = "7024702bfae489352a0caa6544c26f6099fe0f23f1befb2da1ad5311fa525a51";
+    assert_eq!(hex(&sending.0), of_sender);
     let pushed = receiving.sign(hmac_sha256, Direction::Pushed, KEY);
     let pulled = fabric.sign(hmac_sha256, Direction::Pulled, KEY);
     assert_eq!(hex(&pushed.0), "3055d29d083c038e4430981587d0e686");
@@ -72,7 +75,8 @@ fn told(table: &mut FlowTable, id: AppId) -> Vec<ToApp> {
 
 fn join(table: &mut FlowTable, mode: FlowTokens) {
     let (receiving, fabric) = (secret().receiving(hmac_sha256, 3), secret().fabric(hmac_sha256));
-    table.set_keys(Some((FlowKeys { mode, receiving, fabric }, hmac_sha256)));
+    let sending = secret().sending(hmac_sha256, 3);
+    table.set_keys(Some((FlowKeys { mode, receiving, sending, fabric }, hmac_sha256)));
 }
 
 #[test]

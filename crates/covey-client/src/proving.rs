@@ -2,7 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use covey_proto::{Direction, FlowCheck, FlowKey, FromApp, MAX_LOCAL_FLOWS, Proof, ProofRefusal};
+use covey_proto::{
+    Direction, FlowCheck, FlowKey, FromApp, MAX_LOCAL_CHECKS, MAX_LOCAL_FLOWS, Proof, ProofRefusal,
+};
 use tokio::sync::oneshot;
 
 /// Questions to the agent. They end when it is gone.
@@ -49,7 +51,7 @@ impl Proving {
         let (asks, checks) =
             (std::mem::take(&mut self.unasked), std::mem::take(&mut self.unchecked));
         out.extend(asks.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Asks(some.to_vec())));
-        out.extend(checks.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Checks(some.to_vec())));
+        out.extend(checks.chunks(MAX_LOCAL_CHECKS).map(|some| FromApp::Checks(some.to_vec())));
     }
 
     /// The agent has answered. Whoever has asked may be gone.

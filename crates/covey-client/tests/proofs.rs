@@ -70,6 +70,11 @@ impl Host {
                 Purpose::Show if is_known && port == begins => {
                     Some(token(1 - begins, ask.direction, ask.key))
                 }
+                Purpose::Confirm(seal) if is_known && port != begins => {
+                    let key = SECRET.sending(hmac_sha256, begins);
+                    let right = key.sign(hmac_sha256, ask.direction, ask.key);
+                    (right == Token(seal)).then(Token::default)
+                }
                 _ => None,
             };
             FlowAnswer { ask, granted }
@@ -104,7 +109,8 @@ async fn listen(socket: &std::path::Path, port: u32) -> Local {
 
 fn join(agent: &mut Local, port: u32, mode: FlowTokens) {
     let receiving = SECRET.receiving(hmac_sha256, port);
-    let keys = FlowKeys { mode, receiving, fabric: SECRET.fabric(hmac_sha256) };
+    let (sending, fabric) = (SECRET.sending(hmac_sha256, port), SECRET.fabric(hmac_sha256));
+    let keys = FlowKeys { mode, receiving, sending, fabric };
     agent.heard(CoordinatorEvent::Joined { codec: None });
     agent.heard(CoordinatorEvent::Keys(Some(&keys)));
 }
@@ -163,7 +169,7 @@ async fn a_flow_with_its_token_comes_and_others_are_refused() {
     for (key, proof, expected) in [
         (KEY, None, ProofRefusal::Missing),
         (other, Some(Proof::Coordinator(right)), ProofRefusal::Wrong),
-        (KEY, Some(Proof::Agent(right)), ProofRefusal::Wrong),
+        (KEY, Some(Proof::Agent { token: right, seal: right }), ProofRefusal::Wrong),
         (KEY, Some(Proof::Coordinator(Token::default())), ProofRefusal::Wrong),
         (KEY, Some(Proof::Coordinator(token(0, Direction::Pushed, KEY))), ProofRefusal::Wrong),
     ] {
@@ -269,15 +275,17 @@ async fn without_the_coordinator_flows_go_on_and_strangers_stay_out() {
     let sender = a.client.join(1).open(0, to, Some(5), b"").await.expect("a connection");
     carry(sender, next(&mut listener).await).await;
     assert_eq!(refusal(&listener, KEY, None).await, Some(ProofRefusal::Missing));
-    // It comes back to the receiver alone, and does not say that the other one is away.
+    // It comes back to the receiver alone, and says that the proof is that of the sender's agent.
     join(b.agent(), 1, FlowTokens::On);
-    let mut sender = a.client.join(1).open(0, to, Some(5), b"").await.expect("a connection");
-    let sent = async {
-        sender.write_all(b"hello").await?;
-        sender.finish().await
-    };
-    let error = b.answering(sent).await.expect_err("it is refused");
-    assert!(error.to_string().contains("expected the coordinator's token"), "{error}");
+    let sender = a.client.join(1).open(0, to, Some(5), b"").await.expect("a connection");
+    let receiver = b.answering(next(&mut listener)).await;
+    carry(sender, receiver).await;
+    // Another agent's does not count.
+    let token = SECRET.fabric(hmac_sha256).sign(hmac_sha256, Direction::Pushed, KEY);
+    let seal = SECRET.sending(hmac_sha256, 2).sign(hmac_sha256, Direction::Pushed, KEY);
+    let stolen = Some(Proof::Agent { token, seal });
+    let refused = b.answering(refusal(&listener, KEY, stolen)).await;
+    assert_eq!(refused, Some(ProofRefusal::OtherPort));
     // One that does not answer counts as away.
     let sender = a.client.join(1).open(0, to, Some(5), b"").await.expect("a connection");
     carry(sender, next(&mut listener).await).await;

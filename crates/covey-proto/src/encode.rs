@@ -23,7 +23,7 @@ const OF_USE: usize = 13;
 const NUMBER: usize = 8;
 const ANNOUNCEMENT: usize = 9 + KEY;
 const APPEARANCE: usize = 17 + 2 * ADDRESS;
-const ASK: usize = KEY + 2;
+const ASK: usize = KEY + 2 + TOKEN;
 const ANSWER: usize = ASK + 1 + TOKEN;
 
 pub(crate) fn write_entries(entries: &[Entry], out: &mut Vec<u8>) {
@@ -208,17 +208,19 @@ fn read_appeared(body: &mut Reader<'_>) -> Option<Appeared> {
 fn write_ask(ask: &FlowAsk, out: &mut Vec<u8>) {
     out.key(ask.key);
     out.push(ask.direction.byte());
-    out.push(match ask.purpose {
-        Purpose::Show => 1,
-        Purpose::Confirm => 2,
-    });
+    let (purpose, seal) = match ask.purpose {
+        Purpose::Show => (1, [0; TOKEN]),
+        Purpose::Confirm(seal) => (2, seal),
+    };
+    out.push(purpose);
+    out.extend_from_slice(&seal);
 }
 
 fn read_ask(body: &mut Reader<'_>) -> Option<FlowAsk> {
     let (key, direction) = (body.key()?, Direction::of_byte(body.u8()?)?);
-    let purpose = match body.u8()? {
-        1 => Purpose::Show,
-        2 => Purpose::Confirm,
+    let purpose = match (body.u8()?, body.array()?) {
+        (1, seal) if seal == [0; TOKEN] => Purpose::Show,
+        (2, seal) => Purpose::Confirm(seal),
         _ => return None,
     };
     Some(FlowAsk { key, direction, purpose })
@@ -245,6 +247,7 @@ fn write_flow_keys(keys: &FlowKeys, out: &mut Vec<u8>) {
         FlowTokens::On => 2,
     });
     out.extend_from_slice(&keys.receiving.0);
+    out.extend_from_slice(&keys.sending.0);
     out.extend_from_slice(&keys.fabric.0);
 }
 
@@ -255,7 +258,8 @@ fn read_flow_keys(body: &mut Reader<'_>) -> Option<FlowKeys> {
         2 => FlowTokens::On,
         _ => return None,
     };
-    Some(FlowKeys { mode, receiving: Key::read(body)?, fabric: Key::read(body)? })
+    let (receiving, sending) = (Key::read(body)?, Key::read(body)?);
+    Some(FlowKeys { mode, receiving, sending, fabric: Key::read(body)? })
 }
 
 fn read_welcome(body: &mut Reader<'_>) -> Option<Welcome> {

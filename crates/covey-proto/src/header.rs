@@ -14,6 +14,10 @@ const MAGIC: [u8; 4] = *b"CVF2";
 /// The same of a header with a proof.
 const MAGIC_PROVEN: [u8; 4] = *b"CVF3";
 
+/// What a connection with TLS begins with: the type of a record with a handshake, and the version of records.
+pub const TLS_HANDSHAKE: u8 = 0x16;
+const TLS_MAJOR: u8 = 3;
+
 /// How the header of a flow with notes says so, in the place of `chunked`. Another version of notes has another number.
 const WITH_NOTES: u8 = 2;
 
@@ -54,6 +58,9 @@ pub enum HeaderError {
     /// Something else connects, or another version.
     #[error("the connection does not begin like a flow's: expected {MAGIC:?}, found {0:?}")]
     Magic([u8; 4]),
+    /// The other side begins with TLS.
+    #[error("the connection begins with TLS, which this side does not have")]
+    Tls,
     /// A field has no meaning.
     #[error("{field} of a flow's header: {found} means nothing")]
     Field {
@@ -98,6 +105,7 @@ impl FlowHeader {
         let is_proven = match [*a, *b, *c, *d] {
             MAGIC => false,
             MAGIC_PROVEN => true,
+            [TLS_HANDSHAKE, TLS_MAJOR, ..] => return Err(HeaderError::Tls),
             other => return Err(HeaderError::Magic(other)),
         };
         let bad = |field, found: u8| HeaderError::Field { field, found: found.into() };

@@ -30,11 +30,11 @@ pub use flow::{FlowId, FlowKey};
 pub use frame::{Message, encode};
 pub use header::{
     CHUNK_HEADER, ChunkHeader, FlowHeader, HEADER, HeaderError, HeaderRest, MAX_CHUNK, NOTE,
-    REFUSAL, refusal_of, refusal_to,
+    REFUSAL, TLS_HANDSHAKE, refusal_of, refusal_to,
 };
 pub use local::{
-    Connected, FlowCheck, FromApp, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL, MAX_LOCAL_FLOWS, Means,
-    OLDEST_LOCAL, ToApp,
+    Connected, FlowCheck, FromApp, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL, MAX_LOCAL_CHECKS,
+    MAX_LOCAL_FLOWS, Means, OLDEST_LOCAL, ToApp,
 };
 pub use message::{
     Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello,

@@ -26,6 +26,9 @@ pub const LOCAL_TOKENS: u16 = 3;
 /// The most bytes in a frame after its length, in both directions.
 pub const MAX_LOCAL: usize = 1 << 20;
 
+/// The most headers of flows to be checked in one frame.
+pub const MAX_LOCAL_CHECKS: usize = 10_000;
+
 /// The most flows named in one frame.
 pub const MAX_LOCAL_FLOWS: usize = 20_000;
 

@@ -37,6 +37,14 @@ impl Key {
         Key(mac(&self.0, &message))
     }
 
+    /// From a coordinator's secret: the sending key of a port. The host's agent signs with it what it begins, and the
+    /// coordinator checks it.
+    pub fn sending(&self, mac: Mac, port: u32) -> Key {
+        let mut message = b"covey send".to_vec();
+        message.u32(port);
+        Key(mac(&self.0, &message))
+    }
+
     /// From a coordinator's secret: the key that all agents have in common.
     pub fn fabric(&self, mac: Mac) -> Key {
         Key(mac(&self.0, b"covey fabric"))
@@ -75,53 +83,62 @@ impl Token {
 }
 
 /// Bytes of a [`Proof`].
-pub const PROOF: usize = 1 + TOKEN;
+pub const PROOF: usize = 1 + 2 * TOKEN;
 
 /// What the header of a flow shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Proof {
     /// The coordinator has signed the flow with the receiving key of the other side's port.
     Coordinator(Token),
-    /// The agent of the host has signed it with the fabric key: no coordinator knows the coflow, or it was away.
-    Agent(Token),
+    /// The agent of the host has signed it: no coordinator knows the coflow, or it was away.
+    Agent {
+        /// With the fabric key, for the agent of the other host.
+        token: Token,
+        /// With the sending key of its port, for the coordinator.
+        seal: Token,
+    },
 }
 
 impl Proof {
-    /// As bytes: its kind, and the token. Without a proof they are zeros.
+    /// As bytes: its kind, the token, and the seal. What there is none of is zeros.
     pub(crate) fn encode(proof: Option<&Proof>) -> [u8; PROOF] {
-        let mut bytes = [0; PROOF];
-        if let Some(Proof::Coordinator(token) | Proof::Agent(token)) = proof {
-            bytes[1..].copy_from_slice(&token.0);
-        }
-        bytes[0] = match proof {
-            None => 0,
-            Some(Proof::Coordinator(_)) => 1,
-            Some(Proof::Agent(_)) => 2,
+        let none = Token::default();
+        let (kind, token, seal) = match proof {
+            None => (0, none, none),
+            Some(Proof::Coordinator(token)) => (1, *token, none),
+            Some(Proof::Agent { token, seal }) => (2, *token, *seal),
         };
+        let mut bytes = [0; PROOF];
+        bytes[0] = kind;
+        bytes[1..=TOKEN].copy_from_slice(&token.0);
+        bytes[1 + TOKEN..].copy_from_slice(&seal.0);
         bytes
     }
 
     /// Reads one, or that there is none; `None` if the bytes mean nothing.
     pub(crate) fn read(body: &mut Reader<'_>) -> Option<Option<Proof>> {
-        let (kind, token) = (body.u8()?, Token::read(body)?);
+        let (kind, token, seal) = (body.u8()?, Token::read(body)?, Token::read(body)?);
+        let is_none = |token: Token| token.0 == [0; TOKEN];
         match kind {
-            0 if token.0 == [0; TOKEN] => Some(None),
-            1 => Some(Some(Proof::Coordinator(token))),
-            2 => Some(Some(Proof::Agent(token))),
+            0 if is_none(token) && is_none(seal) => Some(None),
+            1 if is_none(seal) => Some(Some(Proof::Coordinator(token))),
+            2 => Some(Some(Proof::Agent { token, seal })),
             _ => None,
         }
     }
 }
 
-/// Why the header of a flow is refused.
+/// Why a connection is refused.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum ProofRefusal {
     /// It shows no proof.
     Missing,
     /// The proof is not one of this flow to this host.
     Wrong,
-    /// The proof is one of an agent, where only the coordinator's token counts.
-    NotOfCoordinator,
+    /// The proof is one of an agent, and the coordinator says that it is not the agent of the flow's port.
+    OtherPort,
+    /// The connection has no TLS.
+    NoTls,
 }
 
 impl ProofRefusal {
@@ -129,7 +146,8 @@ impl ProofRefusal {
         match self {
             ProofRefusal::Missing => 1,
             ProofRefusal::Wrong => 2,
-            ProofRefusal::NotOfCoordinator => 3,
+            ProofRefusal::OtherPort => 3,
+            ProofRefusal::NoTls => 4,
         }
     }
 
@@ -137,7 +155,8 @@ impl ProofRefusal {
         match byte {
             1 => Some(ProofRefusal::Missing),
             2 => Some(ProofRefusal::Wrong),
-            3 => Some(ProofRefusal::NotOfCoordinator),
+            3 => Some(ProofRefusal::OtherPort),
+            4 => Some(ProofRefusal::NoTls),
             _ => None,
         }
     }
@@ -148,9 +167,10 @@ impl fmt::Display for ProofRefusal {
         f.write_str(match self {
             ProofRefusal::Missing => "it shows no proof that it is this flow",
             ProofRefusal::Wrong => "its proof is not one of this flow to this host",
-            ProofRefusal::NotOfCoordinator => {
-                "its proof is one of an agent, and its host hears the coordinator: expected the coordinator's token"
+            ProofRefusal::OtherPort => {
+                "its proof is of another port than the one that this flow begins at"
             }
+            ProofRefusal::NoTls => "it has no TLS: expected a connection with TLS",
         })
     }
 }
@@ -174,6 +194,8 @@ pub struct FlowKeys {
     pub mode: FlowTokens,
     /// The receiving key of the agent's port.
     pub receiving: Key,
+    /// The sending key of the agent's port.
+    pub sending: Key,
     /// The key that all agents have in common.
     pub fabric: Key,
 }
@@ -194,8 +216,8 @@ pub struct FlowAsk {
 pub enum Purpose {
     /// The asking host begins: it needs a token to show.
     Show,
-    /// The other host has begun with a proof of its agent: may it, because it does not hear the coordinator?
-    Confirm,
+    /// The other host has begun with a proof of its agent: is this seal the one of the port that begins?
+    Confirm([u8; TOKEN]),
 }
 
 /// The answer to a [`FlowAsk`].

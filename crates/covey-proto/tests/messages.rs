@@ -68,11 +68,14 @@ fn token() -> impl Strategy<Value = Token> {
 }
 
 fn proof() -> impl Strategy<Value = Proof> {
-    prop_oneof![token().prop_map(Proof::Coordinator), token().prop_map(Proof::Agent)]
+    prop_oneof![
+        token().prop_map(Proof::Coordinator),
+        (token(), token()).prop_map(|(token, seal)| Proof::Agent { token, seal })
+    ]
 }
 
 fn ask() -> impl Strategy<Value = FlowAsk> {
-    let purpose = prop_oneof![Just(Purpose::Show), Just(Purpose::Confirm)];
+    let purpose = prop_oneof![Just(Purpose::Show), any::<[u8; 16]>().prop_map(Purpose::Confirm)];
     (key(), direction(), purpose).prop_map(|(key, direction, purpose)| FlowAsk {
         key,
         direction,
@@ -82,10 +85,9 @@ fn ask() -> impl Strategy<Value = FlowAsk> {
 
 fn flow_keys() -> impl Strategy<Value = FlowKeys> {
     let mode = prop_oneof![Just(FlowTokens::Off), Just(FlowTokens::Allow), Just(FlowTokens::On)];
-    (mode, any::<[u8; 32]>(), any::<[u8; 32]>()).prop_map(|(mode, receiving, fabric)| FlowKeys {
-        mode,
-        receiving: Key(receiving),
-        fabric: Key(fabric),
+    (mode, any::<[[u8; 32]; 3]>()).prop_map(|(mode, keys)| {
+        let [receiving, sending, fabric] = keys.map(Key);
+        FlowKeys { mode, receiving, sending, fabric }
     })
 }
 
@@ -99,7 +101,8 @@ fn proof_refusal() -> impl Strategy<Value = ProofRefusal> {
     prop_oneof![
         Just(ProofRefusal::Missing),
         Just(ProofRefusal::Wrong),
-        Just(ProofRefusal::NotOfCoordinator)
+        Just(ProofRefusal::OtherPort),
+        Just(ProofRefusal::NoTls)
     ]
 }
 
@@ -373,10 +376,14 @@ proptest! {
 
     #[test]
     fn a_proof_of_garbage_is_an_error_or_encodes_to_the_same(
-        bytes in proptest::array::uniform17(any::<u8>()), kind in 0..4_u8,
+        token in any::<[u8; 32]>(), is_short in any::<bool>(), kind in 0..4_u8,
     ) {
-        let mut bytes = bytes;
+        let mut bytes = [0; PROOF];
         bytes[0] = kind;
+        bytes[1..].copy_from_slice(&token);
+        if is_short {
+            bytes[17..].fill(0);
+        }
         match FlowHeader::decode_proof(&bytes) {
             Ok(Some(proof)) => {
                 let key = FlowKey { coflow: 1, flow: 2 };
@@ -389,7 +396,7 @@ proptest! {
                 prop_assert_eq!(&again[HEADER..], &bytes);
             }
             Ok(None) => prop_assert_eq!(bytes, [0; PROOF]),
-            Err(_) => prop_assert!(kind == 0 || kind > 2),
+            Err(_) => prop_assert!(kind != 2 && (kind != 1 || !is_short)),
         }
     }
 
@@ -574,9 +581,10 @@ fn a_flow_s_header_is_laid_out_as_documented() {
     assert_eq!(bytes, b"CVF2\x01\x01\x01\x02\x02\x01\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0ab");
     bytes.clear();
     let token = Token(*b"0123456789abcdef");
-    header.encode_with(Some(&Proof::Agent(token)), &mut bytes);
+    let seal = Token(*b"ABCDEFGHIJKLMNOP");
+    header.encode_with(Some(&Proof::Agent { token, seal }), &mut bytes);
     let proven = b"CVF3\x01\x01\x01\x02\x02\x01\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0";
-    assert_eq!(bytes, [&proven[..], b"\x020123456789abcdef", b"ab"].concat());
+    assert_eq!(bytes, [&proven[..], b"\x020123456789abcdefABCDEFGHIJKLMNOP", b"ab"].concat());
     bytes.clear();
     FlowHeader { with_notes: true, ..header }.encode(&mut bytes);
     assert_eq!(bytes[6], 2);

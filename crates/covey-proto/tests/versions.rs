@@ -176,7 +176,9 @@ fn what_version_6_has_more_is_understood() {
     let hello = Hello { version: 6, port: 7, holds: (3, 9), token: b"abc".to_vec() };
     check_in(6, "from_agent.hello", FromAgent::Hello(hello));
     let shown = FlowAsk { key: KEY, direction: Direction::Pushed, purpose: Purpose::Show };
-    let confirmed = FlowAsk { key: KEY, direction: Direction::Pulled, purpose: Purpose::Confirm };
+    let seal = std::array::from_fn(|k| 32 + k as u8);
+    let confirmed =
+        FlowAsk { key: KEY, direction: Direction::Pulled, purpose: Purpose::Confirm(seal) };
     check_in(6, "from_agent.asks", FromAgent::Asks(vec![shown, confirmed]));
     check_in(6, "from_agent.checked", FromAgent::Checked { refused: 3, unproven: 4 });
     let (report_every_s, heartbeat_s, idle_after_s) = (0.008, 1.0, 1.0);
@@ -192,8 +194,8 @@ fn what_version_6_has_more_is_understood() {
     check_in(6, "to_agent.welcome", ToAgent::Welcome(welcome));
     let modes = [FlowTokens::Off, FlowTokens::Allow, FlowTokens::On];
     for (name, mode) in ["off", "allow", "on"].into_iter().zip(modes) {
-        let (receiving, fabric) = (Key([0xaa; 32]), Key([0xbb; 32]));
-        let keys = FlowKeys { mode, receiving, fabric };
+        let (receiving, sending, fabric) = (Key([0xaa; 32]), Key([0xbb; 32]), Key([0xcc; 32]));
+        let keys = FlowKeys { mode, receiving, sending, fabric };
         check_in(6, &format!("to_agent.keys.{name}"), ToAgent::Keys(keys));
     }
     let token = Token(std::array::from_fn(|k| 16 + k as u8));
@@ -207,7 +209,7 @@ fn what_version_6_has_more_is_understood() {
 #[test]
 fn no_secret_is_shown_where_messages_are_shown() {
     let key = Key([0xaa; 32]);
-    let keys = FlowKeys { mode: FlowTokens::On, receiving: key, fabric: key };
+    let keys = FlowKeys { mode: FlowTokens::On, receiving: key, sending: key, fabric: key };
     assert!(!format!("{:?}", ToAgent::Keys(keys)).contains("170"));
 }
 

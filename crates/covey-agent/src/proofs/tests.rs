@@ -19,8 +19,8 @@ const UNREGISTERED: FlowKey = FlowKey { coflow: 1 << 63, flow: 2 };
 const PUSHED: Direction = Direction::Pushed;
 
 fn keys_of(secret: Key, port: u32, mode: FlowTokens) -> Option<(FlowKeys, Mac)> {
-    let (receiving, fabric) = (secret.receiving(toy, port), secret.fabric(toy));
-    Some((FlowKeys { mode, receiving, fabric }, toy))
+    let (receiving, sending) = (secret.receiving(toy, port), secret.sending(toy, port));
+    Some((FlowKeys { mode, receiving, sending, fabric: secret.fabric(toy) }, toy))
 }
 
 /// The proofs of a host whose agent hears a coordinator.
@@ -71,8 +71,16 @@ fn token(port: u32, key: FlowKey) -> Proof {
     Proof::Coordinator(SECRET.receiving(toy, port).sign(toy, PUSHED, key))
 }
 
+/// The proof of the agent of port 0.
 fn of_agent(key: FlowKey) -> Proof {
-    Proof::Agent(SECRET.fabric(toy).sign(toy, PUSHED, key))
+    let token = SECRET.fabric(toy).sign(toy, PUSHED, key);
+    Proof::Agent { token, seal: SECRET.sending(toy, 0).sign(toy, PUSHED, key) }
+}
+
+/// The question whether that is so.
+fn confirm(key: FlowKey) -> FlowAsk {
+    let Proof::Agent { seal, .. } = of_agent(key) else { panic!("of an agent") };
+    FlowAsk { key, direction: PUSHED, purpose: Purpose::Confirm(seal.0) }
 }
 
 fn answer(proofs: &mut Proofs, ask: FlowAsk, granted: Option<Token>) -> Vec<Told> {
@@ -90,7 +98,7 @@ fn wait(proofs: &mut Proofs) -> Vec<Told> {
 
 const MISSING: Option<Option<ProofRefusal>> = Some(Some(ProofRefusal::Missing));
 const WRONG: Option<Option<ProofRefusal>> = Some(Some(ProofRefusal::Wrong));
-const NOT_OF_COORDINATOR: Option<Option<ProofRefusal>> = Some(Some(ProofRefusal::NotOfCoordinator));
+const OTHER_PORT: Option<Option<ProofRefusal>> = Some(Some(ProofRefusal::OtherPort));
 const TAKEN: Option<Option<ProofRefusal>> = Some(None);
 
 #[test]
@@ -112,7 +120,8 @@ fn the_coordinator_s_token_counts_for_its_flow_at_its_port_alone() {
     assert_eq!(refusal_in(&told), WRONG);
     // An agent's proof is not the coordinator's, and the reverse.
     let Proof::Coordinator(it) = token(3, REGISTERED) else { panic!("a token") };
-    assert_eq!(checked(&mut proofs, REGISTERED, Some(Proof::Agent(it))), WRONG);
+    let agent = Proof::Agent { token: it, seal: it };
+    assert_eq!(checked(&mut proofs, REGISTERED, Some(agent)), WRONG);
     assert_eq!(proofs.take_counts(), (6, 0));
 }
 
@@ -168,14 +177,14 @@ fn a_coordinator_that_does_not_answer_counts_as_away() {
 }
 
 #[test]
-fn the_coordinator_says_whether_another_host_may_be_without_it() {
+fn the_coordinator_says_whether_a_proof_is_that_of_the_flow_s_port() {
     let mut proofs = host(1, FlowTokens::On);
-    let confirm = FlowAsk { key: REGISTERED, direction: PUSHED, purpose: Purpose::Confirm };
+    let confirm = confirm(REGISTERED);
     assert_eq!(checked(&mut proofs, REGISTERED, Some(of_agent(REGISTERED))), None);
     assert_eq!(proofs.take_asks(), [confirm]);
     assert_eq!(refusal_in(&answer(&mut proofs, confirm, Some(Token::default()))), TAKEN);
     assert_eq!(checked(&mut proofs, REGISTERED, Some(of_agent(REGISTERED))), None);
-    assert_eq!(refusal_in(&answer(&mut proofs, confirm, None)), NOT_OF_COORDINATOR);
+    assert_eq!(refusal_in(&answer(&mut proofs, confirm, None)), OTHER_PORT);
     // If it goes meanwhile, nobody hears it.
     assert_eq!(checked(&mut proofs, REGISTERED, Some(of_agent(REGISTERED))), None);
     let mut told = Vec::new();
@@ -233,7 +242,7 @@ fn an_agent_that_has_just_started_waits_for_its_keys() {
     assert_eq!(checked(&mut proofs, REGISTERED, None), None);
     assert!(!proofs.has_asks());
     let mut told = Vec::new();
-    proofs.set_keys(keys_of(SECRET, 3, FlowTokens::On), &mut told);
+    proofs.set_keys(keys_of(SECRET, 0, FlowTokens::On), &mut told);
     assert_eq!(refusal_in(&told), MISSING);
     assert_eq!(proof_in(&told), Some(Some(of_agent(UNREGISTERED))));
     let ask = FlowAsk { key: REGISTERED, direction: PUSHED, purpose: Purpose::Show };

@@ -7,8 +7,6 @@ use covey_proto::{
 
 use super::coordinator::CoordinatorState;
 
-/// Seconds for which an agent that has joined may still have shown proofs of its own before.
-const RETURNED_S: f64 = 5.0;
 /// Maximum number of answers that wait for an agent's connection. Beyond that the agent goes without.
 const MAX_ANSWERS: usize = 200_000;
 /// Maximum number of answers in a message, which keeps the message below its size limit.
@@ -38,7 +36,8 @@ impl CoordinatorState {
     pub(super) fn flow_keys(&self, port: u32) -> Option<FlowKeys> {
         let Signer { secret, mac } = self.signer?;
         let mode = self.config.flow_tokens;
-        Some(FlowKeys { mode, receiving: secret.receiving(mac, port), fabric: secret.fabric(mac) })
+        let (receiving, sending) = (secret.receiving(mac, port), secret.sending(mac, port));
+        Some(FlowKeys { mode, receiving, sending, fabric: secret.fabric(mac) })
     }
 
     /// The agent of a port asks about flows.
@@ -51,9 +50,14 @@ impl CoordinatorState {
             _ => last.insert((port, secret.receiving(mac, port))).1,
         };
         let answers = asks.into_iter().map(|ask| {
-            let granted = self.other_side(port, &ask).map(|other| match ask.purpose {
-                Purpose::Show => key_of(other).sign(mac, ask.direction, ask.key),
-                Purpose::Confirm => Token::default(),
+            let (at, key) = (ask.direction, ask.key);
+            let other = self.other_side(port, &ask);
+            let granted = other.and_then(|other| match ask.purpose {
+                Purpose::Show => Some(key_of(other).sign(mac, at, key)),
+                Purpose::Confirm(seal) => {
+                    let right = secret.sending(mac, other).sign(mac, at, key);
+                    (right == Token(seal)).then(Token::default)
+                }
             });
             FlowAnswer { ask, granted }
         });
@@ -85,9 +89,7 @@ impl CoordinatorState {
             Purpose::Show => {
                 (port == begins && self.reads_tokens(is_begun_with)).then_some(is_begun_with)
             }
-            Purpose::Confirm => {
-                (port == is_begun_with && self.may_be_without_us(begins)).then_some(begins)
-            }
+            Purpose::Confirm(_) => (port == is_begun_with).then_some(begins),
         }
     }
 
@@ -97,11 +99,5 @@ impl CoordinatorState {
             0 => self.config.flow_tokens == FlowTokens::On,
             spoken => spoken >= TOKENS,
         }
-    }
-
-    /// Whether the agent of a port did not hear this coordinator until a moment ago.
-    fn may_be_without_us(&self, port: u32) -> bool {
-        let connection = &self.agents.get(port).connection;
-        connection.session.is_none() || self.now - connection.since < RETURNED_S
     }
 }

@@ -94,8 +94,9 @@ fn a_token_is_for_who_begins_and_is_signed_for_the_other_side() {
 fn an_agent_is_told_its_keys_when_it_joins_and_when_they_change() {
     let mut core = signing(FlowTokens::Allow);
     let keys = |secret: Key| {
-        let (receiving, fabric) = (secret.receiving(toy, 2), secret.fabric(toy));
-        ToAgent::Keys(FlowKeys { mode: FlowTokens::Allow, receiving, fabric })
+        let (receiving, sending) = (secret.receiving(toy, 2), secret.sending(toy, 2));
+        let fabric = secret.fabric(toy);
+        ToAgent::Keys(FlowKeys { mode: FlowTokens::Allow, receiving, sending, fabric })
     };
     let said = join(&mut core, 12, 2, VERSION);
     assert!(matches!(said[0], ToAgent::Welcome(_)) && said[1] == keys(SECRET), "{said:?}");
@@ -133,20 +134,22 @@ fn no_token_is_shown_to_a_host_that_cannot_read_it() {
 }
 
 #[test]
-fn a_proof_of_an_agent_is_confirmed_only_where_it_may_have_been_without_this_coordinator() {
+fn a_proof_of_an_agent_is_confirmed_if_it_is_that_of_the_port_that_begins() {
     let mut core = signing(FlowTokens::On);
     let of = key(0, 0);
-    let confirmed = |core: &mut CoordinatorState, now_s, port| {
-        granted_at(core, now_s, port, (of, PUSHED, Purpose::Confirm)).expect("an answer").is_some()
+    let seal = |port, direction, key| SECRET.sending(toy, port).sign(toy, direction, key).0;
+    let mut confirmed = |asks: u64, key, direction, seal: [u8; 16]| {
+        let ask = (key, direction, Purpose::Confirm(seal));
+        granted_at(&mut core, 10.0, asks, ask).expect("an answer").is_some()
     };
-    assert!(confirmed(&mut core, 1.0, 1), "the other one has just joined");
-    assert!(!confirmed(&mut core, 10.0, 1));
-    core.closed(0);
-    assert!(confirmed(&mut core, 10.0, 1), "it is away");
-    // It is not for others to ask, nor of a flow that does not exist.
-    assert!(!confirmed(&mut core, 10.0, 2));
-    let unknown = (key(0, 1), PUSHED, Purpose::Confirm);
-    assert_eq!(granted_at(&mut core, 10.0, 1, unknown), Some(None));
+    assert!(confirmed(1, of, PUSHED, seal(0, PUSHED, of)));
+    assert!(confirmed(0, of, PULLED, seal(1, PULLED, of)));
+    assert!(!confirmed(1, of, PUSHED, seal(2, PUSHED, of)), "of another port");
+    assert!(!confirmed(1, of, PUSHED, seal(0, PULLED, of)), "of the other direction");
+    assert!(!confirmed(1, of, PUSHED, seal(0, PUSHED, key(0, 1))), "of another flow");
+    assert!(!confirmed(2, of, PUSHED, seal(0, PUSHED, of)), "the flow goes elsewhere");
+    let unknown = key(0, 1);
+    assert!(!confirmed(1, unknown, PUSHED, seal(0, PUSHED, unknown)), "there is no such flow");
 }
 
 #[test]
