@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures docs/measurements/flow-tokens.md: flows with and without tokens, under two coordinators with two agents each,
-# by turns.
+# Measures docs/measurements/flow-tokens.md: flows without tokens, with tokens, and with tokens and TLS, under two
+# coordinators with two agents each, by turns.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --locked --release --package covey --bins
@@ -21,7 +21,7 @@ start() {
     "$release/covey" serve --data "$data" --ports 2 --port-rate 100gbps --policy fair --flow-tokens "$mode" \
         --clients 127.0.0.1:0 --agents 127.0.0.1:0 --log warn >"$folder/$mode.out" &
     processes+=($!)
-    until grep -q '^agents' "$folder/$mode.out"; do sleep 0.05; done
+    until grep -qs "^agents" "$folder/$mode.out"; do sleep 0.05; done
     clients=$(sed -n 's/^clients //p' "$folder/$mode.out")
     agents=$(sed -n 's/^agents //p' "$folder/$mode.out")
     for port in 0 1; do
@@ -37,4 +37,5 @@ uptime >&2
 start off
 off=$hosts
 start on
-"$release/examples/token_bench" "$off" "$hosts"
+"$release/covey" serve --init --data "$folder/ca" >/dev/null
+"$release/examples/token_bench" "$off" "$hosts" "tls${hosts#on}=$folder/ca"

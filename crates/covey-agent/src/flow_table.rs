@@ -295,7 +295,7 @@ impl FlowTable {
         self.with_proofs(Proofs::left);
     }
 
-    /// A part of a second has gone by ([`TICKS_A_SECOND`](crate::proofs::TICKS_A_SECOND)).
+    /// A fifth of a second has gone by.
     pub fn tick(&mut self) {
         self.with_proofs(Proofs::tick);
     }

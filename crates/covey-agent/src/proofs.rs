@@ -243,7 +243,7 @@ impl Proofs {
         waiting.checks.into_iter().for_each(|(app, check)| self.checked(app, check, None, told));
     }
 
-    /// A part of a second has gone by ([`TICKS_A_SECOND`]).
+    /// A fifth of a second has gone by.
     pub fn tick(&mut self, told: &mut Vec<Told>) {
         self.lenient = self.lenient.saturating_sub(1);
         if let Some(keys) = &mut self.keys {

@@ -1,18 +1,21 @@
 //! Measures docs/measurements/flow-tokens.md: large and small flows between two hosts, under coordinators that differ in
 //! `--flow-tokens`, by turns. `make token-bench` starts them, and runs it.
 //!
-//!     token_bench NAME=ADDRESS=FOLDER …
+//!     token_bench NAME=ADDRESS=FOLDER[=CERTIFICATES] …
 //!
 //! At each address a coordinator listens for clients; the folder has its `token`, and the sockets `0.sock` and `1.sock`
-//! of its agents.
+//! of its agents. With a folder of certificates, flows have TLS.
 
 use std::path::Path;
+use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use covey_client::{
     Client, Coflow, CoflowSpec, Flow, FlowReceiver, Incoming, Listener, Options, Scheduled,
+    TlsFiles,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::sync::Semaphore;
 use tokio::task::JoinSet;
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -20,9 +23,10 @@ type Failure = Box<dyn std::error::Error + Send + Sync>;
 const ROUNDS: usize = 25;
 const PIECE: usize = 64 << 10;
 const LARGE: u64 = 512 << 20;
-/// Flows of a small coflow, and bytes of each.
+/// Flows of a small coflow, bytes of each, and how many are under way at a time.
 const FLOWS: u32 = 2000;
 const SMALL: u64 = 10_000;
+const AT_A_TIME: usize = 100;
 /// Flows that are opened one after the other, for the time that each takes to begin.
 const SINGLE: u32 = 200;
 
@@ -35,14 +39,18 @@ struct Hosts {
 
 impl Hosts {
     async fn join(text: &str) -> Result<Hosts, Failure> {
-        let mut fields = text.splitn(3, '=');
-        let mut field = || fields.next().ok_or("usage: token_bench NAME=ADDRESS=FOLDER …");
-        let (name, address, folder) = (field()?.to_owned(), field()?, Path::new(field()?));
+        let fields: Vec<&str> = text.split('=').collect();
+        let [name, address, folder, rest @ ..] = &fields[..] else {
+            return Err("usage: token_bench NAME=ADDRESS=FOLDER[=CERTIFICATES] …".into());
+        };
+        let (name, folder) = ((*name).to_owned(), Path::new(folder));
+        let tls = rest.first().map(|folder| TlsFiles::of_agent(Path::new(folder)));
         let client = async |socket: &str| {
             let options = Options {
                 agent: Some(folder.join(socket)),
                 coordinator: Some(address.parse()?),
                 credentials: folder.to_owned(),
+                tls: tls.clone(),
                 ..Options::default()
             };
             let client = Client::start(options).await?;
@@ -100,7 +108,7 @@ async fn large(hosts: &Hosts) -> Result<f64, Failure> {
     Ok(rate)
 }
 
-/// Small flows per second, all opened at once.
+/// Small flows per second.
 async fn small(hosts: &Hosts) -> Result<f64, Failure> {
     let mut listener = hosts.receiver.listen("127.0.0.1:0").await?;
     let coflow = hosts.coflow(FLOWS, SMALL).await?;
@@ -117,9 +125,11 @@ async fn small(hosts: &Hosts) -> Result<f64, Failure> {
     });
     let began = Instant::now();
     let mut sending = JoinSet::new();
+    let room = Arc::new(Semaphore::new(AT_A_TIME));
     for index in 0..FLOWS {
-        let coflow = coflow.clone();
+        let (coflow, room) = (coflow.clone(), room.clone().acquire_owned().await?);
         sending.spawn(async move {
+            let _room = room;
             let mut flow = coflow.open(index, to, Some(SMALL), b"").await?;
             flow.write_all(&[7; SMALL as usize]).await?;
             flow.finish().await
@@ -193,6 +203,9 @@ async fn main() -> Result<(), Failure> {
     println!(
         "\nMedians of {ROUNDS} rounds, by turns; a quotient is the median of the rounds' quotients."
     );
-    println!("Large: {} MiB. Small: {FLOWS} flows of {SMALL} bytes, opened at once.", LARGE >> 20);
+    println!(
+        "Large: {} MiB. Small: {FLOWS} flows of {SMALL} bytes, {AT_A_TIME} at a time.",
+        LARGE >> 20
+    );
     Ok(())
 }

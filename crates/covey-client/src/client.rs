@@ -12,10 +12,13 @@ use covey_api::{CoflowSpec, CoflowStatus, Endpoint, Update};
 use covey_proto::{Direction, FlowHeader, FlowKey};
 use tokio::net::{TcpStream, ToSocketAddrs};
 
-use crate::flow::{FlowReceiver, FlowSender, Patience, read_header, write_header};
+use crate::connection::Connection;
+use crate::flow::{FlowReceiver, FlowSender, Patience};
+use crate::header::{read_header, write_header};
 use crate::link::{Link, Scheduled};
 use crate::rest::{Rest, RestError};
 use crate::stream::{Host, Mode, UNREGISTERED, new_id};
+use crate::tls::{Tls, TlsFiles};
 
 /// How an application takes part.
 #[derive(Debug, Clone)]
@@ -42,6 +45,9 @@ pub struct Options {
     /// Whether it is an error that a coflow cannot be registered because the coordinator is away, stopping or full, or
     /// refuses the credential. If it is none, the coflow's flows are not scheduled.
     pub strict: bool,
+    /// The certificate to show to other hosts, if the connections of flows have TLS. Then this application accepts
+    /// flows with TLS alone, and opens all of its flows with it.
+    pub tls: Option<TlsFiles>,
 }
 
 impl Default for Options {
@@ -56,6 +62,7 @@ impl Default for Options {
             lease: Duration::from_secs(60),
             deadline: Duration::from_secs(2),
             strict: false,
+            tls: None,
         }
     }
 }
@@ -88,6 +95,8 @@ pub(crate) struct ClientState {
     rest: Option<Rest>,
     /// This application as a host that decides, where nobody is in charge.
     pub host: Option<Arc<Host>>,
+    /// TLS with other hosts, if flows have it.
+    pub tls: Option<Tls>,
     /// Whether the last registration failed. If it did, none is tried before the coordinator has answered: otherwise
     /// the application would wait for each.
     is_away: AtomicBool,
@@ -242,6 +251,7 @@ impl Client {
             Some(_) => Link::unused(),
             None => Link::start(options.agent.clone()).await,
         };
+        let tls = options.tls.clone().map(Tls::start).transpose()?;
         let lease = options.lease();
         let (is_away, takes_no_lease) = (AtomicBool::new(false), AtomicBool::new(false));
         let (last_failure, leases) = (Mutex::new(last_failure), Mutex::default());
@@ -250,6 +260,7 @@ impl Client {
             link,
             rest,
             host,
+            tls,
             is_away,
             last_failure,
             takes_no_lease,
@@ -351,14 +362,22 @@ impl Client {
         self.0.link.codec().is_some()
     }
 
-    pub(crate) fn receiver(&self, stream: TcpStream, header: FlowHeader) -> FlowReceiver {
+    /// Begins TLS on a connection that was opened here, if flows have it.
+    async fn secured(&self, stream: TcpStream) -> io::Result<Connection> {
+        match &self.0.tls {
+            None => Ok(Connection::plain(stream)),
+            Some(tls) => tls.connect(stream).await,
+        }
+    }
+
+    pub(crate) fn receiver(&self, stream: Connection, header: FlowHeader) -> FlowReceiver {
         match self.0.host.as_ref().filter(|_| header.with_notes) {
             Some(host) => FlowReceiver::deciding(stream, header, host),
             None => FlowReceiver::new(stream, header),
         }
     }
 
-    pub(crate) fn sender(&self, stream: TcpStream, header: &FlowHeader) -> FlowSender {
+    pub(crate) fn sender(&self, stream: Connection, header: &FlowHeader) -> FlowSender {
         if let Some(host) = self.0.host.as_ref().filter(|_| header.with_notes) {
             return FlowSender::marked(stream, header, host);
         }
@@ -428,8 +447,8 @@ impl Coflow {
         label: &[u8],
     ) -> io::Result<FlowReceiver> {
         let header = self.header(flow, Direction::Pulled, None, label)?;
-        let mut stream = self.begin(from, &header).await?;
-        let (answer, proof) = read_header(&mut stream).await?;
+        let stream = self.begin(from, &header).await?;
+        let (answer, proof) = read_header(&stream).await?;
         if answer.key != header.key || answer.direction != Direction::Pushed {
             let what = "the answer is of another flow than was asked for";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
@@ -443,11 +462,12 @@ impl Coflow {
     }
 
     /// Makes a connection and sends a header on it, with a proof if one is necessary.
-    async fn begin(&self, to: impl ToSocketAddrs, header: &FlowHeader) -> io::Result<TcpStream> {
+    async fn begin(&self, to: impl ToSocketAddrs, header: &FlowHeader) -> io::Result<Connection> {
         let prove = self.client.0.link.prove(header.key, header.direction);
-        let (stream, proof) = tokio::join!(reach(to), prove);
-        let mut stream = stream?;
-        write_header(&mut stream, header, proof.as_ref()).await?;
+        let connect = async { self.client.secured(reach(to).await?).await };
+        let (stream, proof) = tokio::join!(connect, prove);
+        let stream = stream?;
+        write_header(&stream, header, proof.as_ref()).await?;
         Ok(stream)
     }
 

@@ -6,15 +6,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use covey_proto::{
-    CodecName, FlowHeader, FlowKey, HEADER, PROOF, Proof, ProofRefusal, REFUSAL, refusal_of,
-};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
+use covey_proto::{CodecName, FlowHeader, FlowKey, REFUSAL, refusal_of};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::Sleep;
 
+use crate::connection::Connection;
 use crate::framing::{FrameDecoder, FrameEncoder, Next, Taken, Written};
 use crate::gate::{Gate, Permission};
+use crate::header::refused;
 use crate::link::Link;
 use crate::pacing;
 use crate::stream::{Arrival, Host, Marking};
@@ -35,7 +34,7 @@ const CONFIRMATION: usize = 8;
 /// are gathered until there are enough, or until they are flushed. [`FlowSender::finish`] (or `shutdown`) ends the
 /// flow; a flow that is dropped before that has not ended.
 pub struct FlowSender {
-    stream: Arc<TcpStream>,
+    stream: Arc<Connection>,
     /// The gate and the link that it belongs to; `None` for a flow that no coordinator schedules.
     gate: Option<(Arc<Gate>, Arc<Link>)>,
     /// What its receiver says, where nobody is in charge.
@@ -65,7 +64,7 @@ impl FlowSender {
     /// The flow of `header` over a connection on which the header has been sent. `link`, if there is one, says when and
     /// how fast the flow may send.
     pub(crate) fn new(
-        stream: TcpStream,
+        stream: Connection,
         header: &FlowHeader,
         link: Option<Arc<Link>>,
         patience: Patience,
@@ -87,7 +86,7 @@ impl FlowSender {
     }
 
     /// The flow of `header` whose receiver decides.
-    pub(crate) fn marked(stream: TcpStream, header: &FlowHeader, host: &Arc<Host>) -> FlowSender {
+    pub(crate) fn marked(stream: Connection, header: &FlowHeader, host: &Arc<Host>) -> FlowSender {
         let patience = Patience { hold_max: None, start_small: 0 };
         let mut flow = FlowSender::new(stream, header, None, patience);
         flow.marking = Some(Marking::new(host, &flow.stream, header.key.coflow));
@@ -247,6 +246,9 @@ impl FlowSender {
 
     /// Reads how many bytes the receiver has received.
     fn poll_confirmation(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let EndState::Awaited(..) = &self.end {
+            ready!(self.stream.poll_flushed(cx))?;
+        }
         while let EndState::Awaited(bytes, come) = &mut self.end {
             if let Some(marking) = &self.marking {
                 *bytes = ready!(marking.poll_confirmed(cx))?.to_le_bytes();
@@ -329,14 +331,15 @@ impl AsyncWrite for FlowSender {
         it.encoder.flush(it.codec());
         ready!(it.poll_ahead(cx))?;
         // Until a flush or the end, the kernel fills its packets, as for any socket.
-        Poll::Ready(it.stream.set_nodelay(true))
+        it.stream.socket().set_nodelay(true)?;
+        it.stream.poll_flushed(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let it = self.get_mut();
         if let EndState::NotYet = it.end {
             ready!(it.poll_last(cx))?;
-            it.stream.set_nodelay(true)?;
+            it.stream.socket().set_nodelay(true)?;
             it.end = EndState::Awaited([0; CONFIRMATION], 0);
             if let Some((gate, link)) = &it.gate
                 && gate.tells_written()
@@ -359,7 +362,7 @@ impl Drop for FlowSender {
 /// The receiving end of a flow. Reading ends where the flow ends; a connection that breaks before that is an error.
 #[derive(Debug)]
 pub struct FlowReceiver {
-    stream: Arc<TcpStream>,
+    stream: Arc<Connection>,
     header: FlowHeader,
     /// Where this host decides the flow's priority.
     arrival: Option<Arrival>,
@@ -375,7 +378,7 @@ pub struct FlowReceiver {
 }
 
 impl FlowReceiver {
-    pub(crate) fn new(stream: TcpStream, header: FlowHeader) -> FlowReceiver {
+    pub(crate) fn new(stream: Connection, header: FlowHeader) -> FlowReceiver {
         let decoder = FrameDecoder::new(header.bytes, header.chunked);
         FlowReceiver {
             stream: Arc::new(stream),
@@ -391,7 +394,7 @@ impl FlowReceiver {
 
     /// A flow whose priority this host decides.
     pub(crate) fn deciding(
-        stream: TcpStream,
+        stream: Connection,
         header: FlowHeader,
         host: &Arc<Host>,
     ) -> FlowReceiver {
@@ -428,9 +431,13 @@ impl FlowReceiver {
 
     /// Sets the socket's low watermark if it has changed. If the kernel refuses, the reader is woken more often.
     fn set_low_watermark(&mut self) {
+        if self.stream.is_encrypted() {
+            // A part of the bytes may be here already, in TLS.
+            return;
+        }
         let bytes = self.wake_for.min(self.decoder.certain()).max(1);
         if bytes != self.low_watermark {
-            let _ = pacing::wake_for(&self.stream, bytes as u32);
+            let _ = pacing::wake_for(self.stream.socket(), bytes as u32);
             self.low_watermark = bytes;
         }
     }
@@ -450,7 +457,7 @@ impl FlowReceiver {
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
-        Poll::Ready(Ok(()))
+        self.stream.poll_flushed(cx)
     }
 
     /// Reads once: bytes of the flow into `into`, other bytes into the decoder. Returns how many bytes of the flow
@@ -529,52 +536,10 @@ impl AsyncRead for FlowReceiver {
     }
 }
 
-/// The error of a flow that the other side has refused.
-fn refused(refusal: ProofRefusal) -> io::Error {
-    let what = format!("the other side refuses the flow: {refusal}");
-    io::Error::new(io::ErrorKind::PermissionDenied, what)
-}
-
-/// Sends a header.
-pub(crate) async fn write_header(
-    stream: &mut TcpStream,
-    header: &FlowHeader,
-    proof: Option<&Proof>,
-) -> io::Result<()> {
-    let mut bytes = Vec::new();
-    header.encode_with(proof, &mut bytes);
-    stream.write_all(&bytes).await
-}
-
-/// Reads a header, and the proof that it shows.
-///
-/// # Errors
-/// When it is none, or a refusal.
-pub(crate) async fn read_header(stream: &mut TcpStream) -> io::Result<(FlowHeader, Option<Proof>)> {
-    let invalid = |error| io::Error::new(io::ErrorKind::InvalidData, error);
-    let (mut first, mut fixed) = ([0; REFUSAL], [0; HEADER]);
-    stream.read_exact(&mut first).await?;
-    if let Some(refusal) = refusal_of(&first) {
-        return Err(refused(refusal));
-    }
-    fixed[..REFUSAL].copy_from_slice(&first);
-    stream.read_exact(&mut fixed[REFUSAL..]).await?;
-    let (mut header, rest) = FlowHeader::decode(&fixed).map_err(invalid)?;
-    let mut proof = None;
-    if rest.is_proven {
-        let mut bytes = [0; PROOF];
-        stream.read_exact(&mut bytes).await?;
-        proof = FlowHeader::decode_proof(&bytes).map_err(invalid)?;
-    }
-    header.label = vec![0; rest.label];
-    stream.read_exact(&mut header.label).await?;
-    Ok((header, proof))
-}
-
 #[cfg(test)]
 mod tests {
     use covey_proto::Direction;
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -593,6 +558,7 @@ mod tests {
             with_notes: false,
             label: Vec::new(),
         };
+        let stream = Connection::plain(stream);
         Ok((FlowSender::new(stream, &header, None, PATIENCE), listener.accept().await?.0))
     }
 
@@ -600,16 +566,16 @@ mod tests {
     async fn packets_are_filled_until_the_writer_flushes_or_ends() -> io::Result<()> {
         let (mut flow, _other) = flow().await?;
         flow.write_all(&[1; 5]).await?;
-        assert!(!flow.stream.nodelay()?);
+        assert!(!flow.stream.socket().nodelay()?);
         flow.flush().await?;
-        assert!(flow.stream.nodelay()?);
+        assert!(flow.stream.socket().nodelay()?);
 
         let (mut ended, mut other) = self::flow().await?;
         ended.write_all(&[1; 10]).await?;
-        assert!(!ended.stream.nodelay()?);
+        assert!(!ended.stream.socket().nodelay()?);
         other.write_all(&10_u64.to_le_bytes()).await?;
         ended.finish().await?;
-        assert!(ended.stream.nodelay()?);
+        assert!(ended.stream.socket().nodelay()?);
         Ok(())
     }
 }

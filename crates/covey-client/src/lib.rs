@@ -33,15 +33,18 @@
 pub mod blocking;
 mod blocks;
 mod client;
+mod connection;
 mod flow;
 mod framing;
 mod gate;
+mod header;
 mod link;
 mod listener;
 mod pacing;
 mod proving;
 mod rest;
 mod stream;
+mod tls;
 mod token_bucket;
 
 pub use blocks::Blocks;
@@ -53,3 +56,4 @@ pub use listener::{FlowRequest, Incoming, Listener};
 pub use pacing::{mark_of_queue, set_datagram_size, set_max_pacing_rate};
 pub use rest::RestError;
 pub use stream::{Mode, ModeError};
+pub use tls::TlsFiles;

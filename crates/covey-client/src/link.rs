@@ -14,10 +14,11 @@ use covey_proto::{
     ProofRefusal, Sent, ToApp, encode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 use tokio::sync::{Notify, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::connection::Connection;
 use crate::framing::Written;
 use crate::gate::{Gate, SendState};
 use crate::proving::Proving;
@@ -247,10 +248,10 @@ impl Link {
         self.lock().codec
     }
 
-    /// Opens a flow over `socket`.
-    pub fn open(&self, key: FlowKey, socket: Arc<TcpStream>) -> Arc<Gate> {
+    /// Opens a flow over `connection`.
+    pub fn open(&self, key: FlowKey, connection: Arc<Connection>) -> Arc<Gate> {
         let mut own = self.lock();
-        let gate = Arc::new(Gate::new(socket, SendState::Free));
+        let gate = Arc::new(Gate::new(connection, SendState::Free));
         let flow = SendingFlow { gate: gate.clone(), entry: None, since: Instant::now() };
         own.set_gate(&flow);
         own.flows.insert(key, flow);

@@ -1,18 +1,20 @@
 //! Connections that other applications open for flows.
 
 use std::io;
-use std::net::SocketAddr;
+use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 
 use covey_door::{Reason, Refusals};
-use covey_proto::{Direction, FlowHeader, ProofRefusal, refusal_to};
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use covey_proto::{Direction, FlowHeader, HeaderError, ProofRefusal, TLS_HANDSHAKE, refusal_to};
+use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::{Semaphore, mpsc};
 
 use crate::client::Client;
-use crate::flow::{FlowReceiver, FlowSender, read_header, write_header};
+use crate::connection::Connection;
+use crate::flow::{FlowReceiver, FlowSender};
+use crate::header::{read_header, write_header};
 use crate::stream::{UNREGISTERED, refuse};
 
 impl Client {
@@ -40,7 +42,7 @@ pub enum Incoming {
 /// Another application's request for a flow.
 pub struct FlowRequest {
     client: Client,
-    stream: TcpStream,
+    stream: Connection,
     header: FlowHeader,
 }
 
@@ -72,7 +74,7 @@ impl FlowRequest {
         self.header.chunked =
             bytes.is_none() || self.header.with_notes || known && self.client.may_compress();
         let proof = self.client.0.link.prove(self.header.key, self.header.direction).await;
-        write_header(&mut self.stream, &self.header, proof.as_ref()).await?;
+        write_header(&self.stream, &self.header, proof.as_ref()).await?;
         Ok(self.client.sender(self.stream, &self.header))
     }
 }
@@ -113,14 +115,14 @@ const MAX_WITHOUT_HEADER: usize = 4096;
 /// How long a connection that is refused may go on to send, and how many bytes of it are read. If the connection were
 /// closed at once, the refusal could be lost.
 const LINGER: Duration = Duration::from_secs(1);
-const MAX_LINGERING: u64 = 1 << 20;
+const MAX_LINGERING: usize = 1 << 20;
 
 async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Incoming>) {
     let without_header = Arc::new(Semaphore::new(MAX_WITHOUT_HEADER));
     let refusals = Arc::new(Refusals::new("flows"));
     // Nothing closes the semaphore.
     while let Ok(permit) = without_header.clone().acquire_owned().await {
-        let (mut stream, peer) = match listener.accept().await {
+        let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
                 tracing::warn!(%error, "a flow was not accepted");
@@ -130,9 +132,16 @@ async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Inco
         };
         let (client, sender, refusals) = (client.clone(), sender.clone(), refusals.clone());
         tokio::spawn(async move {
-            let read = read_header(&mut stream);
+            let stream = match secured(&client, stream, peer, &refusals).await {
+                Some(stream) => stream,
+                None => return,
+            };
+            let read = read_header(&stream);
             match tokio::time::timeout(HEADER_WITHIN, read).await.map_err(io::Error::from).flatten()
             {
+                Err(error) if is_tls(&error) => {
+                    refusals.refuse(Reason::Handshake, peer, None, error);
+                }
                 Err(error) => {
                     tracing::debug!(%peer, %error, "a connection does not begin like a flow")
                 }
@@ -146,7 +155,7 @@ async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Inco
                             let detail = format!("flow {flow} of coflow {coflow}: {refusal}");
                             refusals.refuse(Reason::Credential, peer, None, detail);
                             // The other side may be gone.
-                            let _ = tokio::time::timeout(LINGER, turn_away(stream, refusal)).await;
+                            let _ = tokio::time::timeout(LINGER, turn_away(&stream, refusal)).await;
                         }
                     }
                 }
@@ -155,17 +164,48 @@ async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Inco
     }
 }
 
+/// Whether a connection begins with TLS where there should be a header.
+fn is_tls(error: &io::Error) -> bool {
+    let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
+    matches!(inner, Some(HeaderError::Tls))
+}
+
 /// Tells the other side why its flow is refused.
-async fn turn_away(mut stream: TcpStream, refusal: ProofRefusal) -> io::Result<()> {
+async fn turn_away(stream: &Connection, refusal: ProofRefusal) -> io::Result<()> {
     stream.write_all(&refusal_to(refusal)).await?;
-    stream.shutdown().await?;
-    tokio::io::copy(&mut stream.take(MAX_LINGERING), &mut tokio::io::sink()).await.map(|_| ())
+    SockRef::from(stream.socket()).shutdown(Shutdown::Write)?;
+    stream.drain(MAX_LINGERING).await
+}
+
+/// Begins TLS on a connection that has come in, if flows have it. Refuses one that begins otherwise than it should.
+async fn secured(
+    client: &Client,
+    stream: TcpStream,
+    peer: SocketAddr,
+    refusals: &Refusals,
+) -> Option<Connection> {
+    let Some(tls) = &client.0.tls else { return Some(Connection::plain(stream)) };
+    let mut first = [0];
+    let come = tokio::time::timeout(HEADER_WITHIN, stream.peek(&mut first)).await;
+    // Whoever says nothing is no flow, and nobody needs to know.
+    let Ok(Ok(1..)) = come else { return None };
+    if first == [TLS_HANDSHAKE] {
+        let accepted = tls.accept(stream).await;
+        return accepted
+            .inspect_err(|error| refusals.refuse(Reason::Handshake, peer, None, error))
+            .ok();
+    }
+    refusals.refuse(Reason::Handshake, peer, None, ProofRefusal::NoTls);
+    let stream = Connection::plain(stream);
+    // The other side may be gone.
+    let _ = tokio::time::timeout(LINGER, turn_away(&stream, ProofRefusal::NoTls)).await;
+    None
 }
 
 /// Hands a connection to the application.
 async fn pass_on(
     client: Client,
-    mut stream: TcpStream,
+    stream: Connection,
     peer: SocketAddr,
     header: FlowHeader,
     sender: &mpsc::Sender<Incoming>,
@@ -173,7 +213,7 @@ async fn pass_on(
     if header.with_notes && client.0.host.is_none() && header.direction == Direction::Pushed {
         tracing::warn!(%peer, "a flow was refused: its sender runs in mode stream, this application does not");
         // The other side may be gone.
-        let _ = refuse(&mut stream).await;
+        let _ = refuse(&stream).await;
         return;
     }
     let incoming = match header.direction {

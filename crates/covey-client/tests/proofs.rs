@@ -238,7 +238,7 @@ async fn a_flow_that_is_asked_for_is_proven_in_both_directions() {
     carry(sender, fetched.await.expect("no panic").expect("it comes")).await;
     // A request for a flow that the coordinator does not know.
     let coflow = b.client.join(5);
-    let error = b.answering(coflow.fetch(0, at, b"x")).await.err().expect("it is refused");
+    let error = b.answering(coflow.fetch(0, at, b"x")).await.expect_err("it is refused");
     assert_eq!(error.kind(), std::io::ErrorKind::PermissionDenied, "{error}");
 }
 
@@ -257,7 +257,7 @@ async fn an_answer_without_a_proof_is_refused() {
         }
     });
     let coflow = b.client.join(1);
-    let error = b.answering(coflow.fetch(0, at, b"x")).await.err().expect("it is refused");
+    let error = b.answering(coflow.fetch(0, at, b"x")).await.expect_err("it is refused");
     assert!(error.to_string().contains("it shows no proof"), "{error}");
     answered.await.expect("no panic").expect("it is sent");
 }

@@ -1,12 +1,14 @@
 //! Flow tokens, between a coordinator, agents and applications as they run.
 
+use std::fs::File;
+use std::net::SocketAddr;
 use std::os::unix::fs::PermissionsExt;
 use std::process::Stdio;
 use std::time::Duration;
 
 use covey_client::{
     Client as Application, Coflow, CoflowSpec, Flow, FlowReceiver, Incoming, Listener, Options,
-    Scheduled,
+    Scheduled, TlsFiles,
 };
 use covey_proto::{Direction, FlowHeader, FlowKey, ProofRefusal, REFUSAL, refusal_of};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -14,7 +16,7 @@ use tokio::net::TcpStream;
 
 use crate::certificates::hang_up;
 use crate::common::TestFolder;
-use crate::harness::{Coordinator, Killed, agent, block_on, joined, metric, until};
+use crate::harness::{Coordinator, Killed, Relay, block_on, joined, metric, until};
 
 /// A coordinator, the agents of two ports, and an application at each.
 struct Hosts {
@@ -27,13 +29,21 @@ struct Hosts {
 impl Hosts {
     async fn start(folder: &TestFolder, more: &[&str]) -> Hosts {
         let coordinator = Coordinator::logged(folder, more);
+        let at = [coordinator.agents; 2];
+        Hosts::join(folder, coordinator, at).await
+    }
+
+    /// Hosts whose agents connect to these addresses.
+    async fn join(folder: &TestFolder, coordinator: Coordinator, at: [SocketAddr; 2]) -> Hosts {
         let mut client = coordinator.client(folder).await;
         let (mut agents, mut applications) = (Vec::new(), Vec::new());
-        for port in 0..2 {
+        for (port, at) in at.into_iter().enumerate() {
+            let (name, at) = (port.to_string(), at.to_string());
             let socket = folder.path(&format!("{port}.sock"));
-            let mut command = agent(folder, &coordinator, &port.to_string(), &folder.path("data"));
-            let log = std::fs::File::create(folder.path(&format!("log-{port}"))).expect("a file");
-            let command = command.arg("--socket").arg(&socket).stdout(Stdio::null()).stderr(log);
+            let mut command = folder.command(&["agent", "--port", &name, "--coordinator", &at]);
+            command.args(["--credentials", "data", "--socket"]).arg(&socket);
+            let log = File::create(folder.path(&format!("log-{port}"))).expect("a file");
+            let command = command.stdout(Stdio::null()).stderr(log);
             agents.push(Killed(command.spawn().expect("covey agent")));
             until(10, "it joins", async || joined(&mut client).await == port + 1).await;
             let options = Options {
@@ -170,6 +180,26 @@ fn flows_go_on_while_the_coordinator_is_away_and_after_it_is_back() {
 }
 
 #[test]
+fn a_relay_passes_tokens_on_and_a_host_behind_one_that_dies_goes_on_without() {
+    let folder = TestFolder::new();
+    block_on(async {
+        let coordinator = Coordinator::logged(&folder, &[]);
+        let relay = Relay::new(&folder, coordinator.agents);
+        let at = [relay.agents, coordinator.agents];
+        let hosts = Hosts::join(&folder, coordinator, at).await;
+        let mut listener = hosts.listen().await;
+        carry(&hosts.coflow().await, &mut listener).await;
+        let coflow = hosts.coflow().await;
+        drop(relay);
+        let sender = &hosts.sender;
+        until(10, "it is away", async || sender.scheduled() == Scheduled::NoCoordinator).await;
+        // The receiver's agent has the coordinator confirm the proof of the sender's.
+        carry(&coflow, &mut listener).await;
+        assert_eq!(raw(&listener, coflow.id()).await, Some(ProofRefusal::Missing));
+    });
+}
+
+#[test]
 fn tokens_may_be_left_out_or_allowed_to_be_missing() {
     for (mode, unproven) in [("off", 0.0), ("allow", 1.0)] {
         let folder = TestFolder::new();
@@ -204,5 +234,35 @@ fn another_secret_takes_effect_without_a_restart() {
         carry(&coflow, &mut listener).await;
         tokio::time::sleep(Duration::from_millis(300)).await;
         carry(&hosts.coflow().await, &mut listener).await;
+    });
+}
+
+#[test]
+fn with_the_certificates_of_agents_flows_have_tls() {
+    let folder = TestFolder::new();
+    folder.results(&["serve", "--init", "--data", "ca", "--agent", "0-1"]);
+    block_on(async {
+        let start = async |port: u32| {
+            let tls = TlsFiles::of_agent(&folder.path(&format!("ca/agents/{port}")));
+            let options =
+                Options { agent: None, coordinator: None, tls: Some(tls), ..Options::default() };
+            Application::start(options).await.expect("certificates")
+        };
+        let (sender, receiver) = (start(0).await, start(1).await);
+        let mut listener = receiver.listen("127.0.0.1:0").await.expect("a port");
+        carry(&sender.join(1 << 63), &mut listener).await;
+        // A certificate that is revoked counts no more.
+        folder.results(&["certs", "revoke", "--data", "ca", "agents/0"]);
+        std::fs::copy(folder.path("ca/crl.pem"), folder.path("ca/agents/1/crl.pem"))
+            .expect("a file");
+        let again = start(1).await;
+        let listener = again.listen("127.0.0.1:0").await.expect("a port");
+        let refused = async {
+            let coflow = sender.join(1 << 63);
+            let mut flow = coflow.open(0, listener.local_addr(), Some(1), b"").await?;
+            flow.write_all(b"x").await?;
+            flow.finish().await
+        };
+        refused.await.expect_err("it is revoked");
     });
 }
