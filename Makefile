@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification simgrid-check attach-check attach-bench prometheus-check bpf
+.PHONY: help demo test rust python slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification simgrid-check attach-check attach-bench prometheus-check bpf
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -92,6 +92,9 @@ relay-bench: ## Load a live coordinator with 40,000 agents behind relays and pri
 
 flow-bench: ## Measure docs/measurements/client-library.md
 	scripts/flow-bench.sh
+
+token-bench: ## Measure docs/measurements/flow-tokens.md
+	scripts/token-bench.sh
 
 htb-bench: ## Measure docs/measurements/htb.md, HTB and DSCP; needs root
 	scripts/htb-bench.sh

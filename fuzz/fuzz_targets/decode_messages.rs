@@ -7,7 +7,7 @@ use std::fmt::Debug;
 
 use covey_proto::{
     CHUNK_HEADER, ChunkHeader, Decoder, FlowHeader, FromAgent, FromApp, FromRelay, HEADER, Message,
-    NOTE, Note, REPLY, Reply, ToAgent, ToApp, ToRelay, encode,
+    NOTE, Note, PROOF, REPLY, Reply, ToAgent, ToApp, ToRelay, encode,
 };
 use libfuzzer_sys::fuzz_target;
 
@@ -27,6 +27,9 @@ fn messages<M: Message + PartialEq + Debug>(bytes: &[u8]) {
 fn of_flow(bytes: &[u8]) {
     if let Some(fixed) = bytes.first_chunk::<HEADER>() {
         let _ = FlowHeader::decode(fixed);
+    }
+    if let Some(proof) = bytes.first_chunk::<PROOF>() {
+        let _ = FlowHeader::decode_proof(proof);
     }
     if let Some(fixed) = bytes.first_chunk::<CHUNK_HEADER>() {
         let _ = ChunkHeader::decode(fixed);

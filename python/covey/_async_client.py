@@ -58,6 +58,7 @@ class AsyncClient(Base):
         lease: float = 60.0,
         deadline: float = 2.0,
         strict: bool = False,
+        tls: str | os.PathLike[str] | None = None,
     ) -> Self:
         """Find agent and coordinator; the arguments are those of `Client`."""
         pending = connect(
@@ -70,6 +71,7 @@ class AsyncClient(Base):
             lease=lease,
             deadline=deadline,
             strict=strict,
+            tls=tls,
         )
         client = cls()
         asked = mode == "coordinator" and (agent is not None or coordinator is not None)

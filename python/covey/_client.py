@@ -45,6 +45,10 @@ class Client(Base):
     `strict`: then it is an error. With `agent=None` and `coordinator=None` that is what is wanted,
     and nothing is said.
 
+    With `tls`, the connections of flows have TLS, and both ends show certificates. It is a folder
+    with `agent.pem`, `agent.key` and `ca.pem`, as `covey serve --init` makes it for an agent. All
+    applications need it then.
+
     With `mode="stream"` (or `"stream:K=8,…"`, settings of the policy `stream`) nobody is in charge:
     receivers decide, senders mark packets, and neither agent nor coordinator is needed. All
     applications of a coflow need the same mode.
@@ -65,6 +69,7 @@ class Client(Base):
         lease: float = 60.0,
         deadline: float = 2.0,
         strict: bool = False,
+        tls: str | os.PathLike[str] | None = None,
     ) -> None:
         pending = connect(
             mode=mode,
@@ -76,6 +81,7 @@ class Client(Base):
             lease=lease,
             deadline=deadline,
             strict=strict,
+            tls=tls,
         )
         asked = mode == "coordinator" and (agent is not None or coordinator is not None)
         self._begin(pending.wait(), asked=asked)

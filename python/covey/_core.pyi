@@ -571,6 +571,7 @@ def connect(
     lease: float,
     deadline: float,
     strict: bool,
+    tls: str | None,
 ) -> Pending[LiveClient]:
     """Find the agent on this host, and the coordinator."""
 

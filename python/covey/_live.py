@@ -141,12 +141,14 @@ def connect(
     lease: float,
     deadline: float,
     strict: bool,
+    tls: str | os.PathLike[str] | None,
 ) -> _core.Pending[_core.LiveClient]:
     """Begin to find agent and coordinator."""
     agent = None if agent is None else os.fspath(agent)
     credentials = os.fspath(credentials)
+    tls = None if tls is None else os.fspath(tls)
     return _core.connect(
-        mode, agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict
+        mode, agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict, tls
     )
 
 

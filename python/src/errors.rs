@@ -97,7 +97,7 @@ impl LiveError {
                 RestError::Away(_) | RestError::Late(_) => {
                     PyConnectionError::new_err(error.to_string())
                 }
-                RestError::Credentials { .. } | RestError::Mode(_) => {
+                RestError::Credentials { .. } | RestError::Tls(_) | RestError::Mode(_) => {
                     InputError::new_err(error.to_string())
                 }
                 RestError::Answer(_) => CoordinatorError::new_err(error.to_string()),

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use covey_client::{
     Blocks, Client, Coflow, CoflowSpec, CoflowStatus, FlowReceiver, FlowSender, Incoming, Listener,
-    ModeError, Options, Update,
+    ModeError, Options, TlsFiles, Update,
 };
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
@@ -84,7 +84,7 @@ pub struct LiveClient {
 /// Finds the agent on this host, and the coordinator.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's callers name them")]
-#[pyo3(signature = (mode, agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict))]
+#[pyo3(signature = (mode, agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict, tls))]
 pub fn connect(
     mode: &str,
     agent: Option<PathBuf>,
@@ -95,6 +95,7 @@ pub fn connect(
     lease: f64,
     deadline: f64,
     strict: bool,
+    tls: Option<PathBuf>,
 ) -> PyResult<Pending> {
     let mode = mode.parse().map_err(|error: ModeError| InputError::new_err(error.to_string()))?;
     let (deadline, lease) = (seconds("deadline", deadline)?, seconds("lease", lease)?);
@@ -117,6 +118,7 @@ pub fn connect(
             lease,
             deadline,
             strict,
+            tls: tls.map(|folder| TlsFiles::of_agent(&folder)),
         };
         let client = Client::start(options).await?;
         Ok(LiveClient { threads: shared, client })

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use covey_proto::{CodecName, FlowKey};
+use covey_proto::{CodecName, FlowAnswer, FlowKey, FlowKeys};
 
 use crate::share::{Progress, Share};
 
@@ -41,4 +41,8 @@ pub enum CoordinatorEvent<'a> {
     Left,
     /// The coordinator has written the ends of these flows to its journal.
     Acknowledged(&'a [FlowKey]),
+    /// How flows prove themselves from now on; `None`: the coordinator speaks a version without proofs.
+    Keys(Option<&'a FlowKeys>),
+    /// The coordinator's answers to [`Progress::asks`].
+    Answered(&'a [FlowAnswer]),
 }

@@ -6,14 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{
-    CodecName, Connected, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MAX_LOCAL_FLOWS, Means,
-    Sent, ToApp,
+    CodecName, Connected, Direction, Ended, Entry, FlowAnswer, FlowCheck, FlowKey, FlowKeys,
+    FromApp, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL_FLOWS, Mac, Means, OLDEST_LOCAL, Proof,
+    ProofRefusal, Sent, ToApp,
 };
 
+use crate::app_id::AppId;
+use crate::proofs::{Proofs, Told};
 use crate::share::{Ends, Progress, Share};
-
-/// Number of an application's connection. No number is used twice.
-pub type AppId = u64;
 
 /// Maximum number of flows that an application may have open.
 const MAX_FLOWS: usize = 100_000;
@@ -30,6 +30,8 @@ pub struct Refused;
 struct App {
     /// Whether its hello has come.
     greeted: bool,
+    /// The version that it speaks.
+    version: u16,
     /// Its flows, including those that have ended and are not acknowledged.
     flows: BTreeSet<FlowKey>,
     news: News,
@@ -44,14 +46,21 @@ struct News {
     /// Flows whose share has changed.
     changed: BTreeSet<FlowKey>,
     acknowledged: Vec<FlowKey>,
+    /// Whether headers of flows show proofs.
+    proving: bool,
+    proofs: Vec<(FlowKey, Direction, Option<Proof>)>,
+    checked: Vec<(u32, Option<ProofRefusal>)>,
 }
 
 impl News {
     fn is_empty(&self) -> bool {
         !self.welcome
             && !self.coordinator
+            && !self.proving
             && self.changed.is_empty()
             && self.acknowledged.is_empty()
+            && self.proofs.is_empty()
+            && self.checked.is_empty()
     }
 }
 
@@ -94,6 +103,9 @@ pub struct FlowTable {
     /// Flows that are open.
     open: BTreeSet<FlowKey>,
     unreported: Unreported,
+    proofs: Proofs,
+    /// Headers of flows that were refused, and why, since they were last taken.
+    refused: Vec<(FlowCheck, ProofRefusal)>,
     /// Connections that have changed since they were last taken.
     moved: Moved,
     /// Applications that have news since they were last taken.
@@ -112,6 +124,8 @@ impl FlowTable {
             owners: BTreeMap::new(),
             open: BTreeSet::new(),
             unreported: Unreported::default(),
+            proofs: Proofs::default(),
+            refused: Vec::new(),
             moved: Moved::new(),
             woken: BTreeSet::new(),
         }
@@ -160,10 +174,13 @@ impl FlowTable {
             return Err(Refused);
         }
         match message {
-            FromApp::Hello(version) if version != LOCAL_VERSION => return Err(Refused),
-            FromApp::Hello(_) => {
-                app.greeted = true;
+            FromApp::Hello(version) if !(OLDEST_LOCAL..=LOCAL_VERSION).contains(&version) => {
+                return Err(Refused);
+            }
+            FromApp::Hello(version) => {
+                (app.greeted, app.version) = (true, version);
                 (app.news.welcome, app.news.coordinator) = (true, true);
+                app.news.proving = version >= LOCAL_TOKENS && self.proofs.is_known();
                 self.woken.insert(id);
             }
             FromApp::Opened(keys) => {
@@ -218,8 +235,79 @@ impl FlowTable {
                     self.disown(id, key);
                 }
             }
+            FromApp::Asks(asks) => {
+                self.with_proofs(|proofs, told| {
+                    asks.into_iter().for_each(|(key, at)| proofs.ask(id, key, at, told));
+                });
+            }
+            FromApp::Checks(checks) => {
+                self.with_proofs(|proofs, told| {
+                    checks.into_iter().for_each(|check| proofs.check(id, check, told));
+                });
+            }
         }
         Ok(())
+    }
+
+    /// Changes the state of proofs, and tells applications what comes of it.
+    fn with_proofs(&mut self, change: impl FnOnce(&mut Proofs, &mut Vec<Told>)) {
+        let mut all = Vec::new();
+        change(&mut self.proofs, &mut all);
+        for told in all {
+            let id = match told {
+                Told::Proof(id, ..) | Told::Checked(id, ..) => id,
+            };
+            if let Told::Checked(_, check, Some(refusal)) = told {
+                self.refused.push((check, refusal));
+            }
+            // The application may be gone.
+            let Some(app) = self.apps.get_mut(&id) else { continue };
+            match told {
+                Told::Proof(_, key, direction, proof) => {
+                    app.news.proofs.push((key, direction, proof));
+                }
+                Told::Checked(_, check, refusal) => app.news.checked.push((check.number, refusal)),
+            }
+            self.woken.insert(id);
+        }
+    }
+
+    /// The coordinator has said keys, or speaks a version without proofs.
+    pub fn set_keys(&mut self, keys: Option<(FlowKeys, Mac)>) {
+        let before = (self.proofs.is_known(), self.proofs.is_proving());
+        self.with_proofs(|proofs, told| proofs.set_keys(keys, told));
+        if (self.proofs.is_known(), self.proofs.is_proving()) != before {
+            let apps = self.apps.iter_mut();
+            for (id, app) in apps.filter(|(_, app)| app.greeted && app.version >= LOCAL_TOKENS) {
+                app.news.proving = true;
+                self.woken.insert(*id);
+            }
+        }
+    }
+
+    /// The coordinator has answered what it was asked of flows.
+    pub fn answered(&mut self, answers: &[FlowAnswer]) {
+        self.with_proofs(|proofs, told| proofs.answered(answers, told));
+    }
+
+    /// The session with the coordinator is over. Applications are told of it later, if it stays so.
+    pub fn left(&mut self) {
+        self.with_proofs(Proofs::left);
+    }
+
+    /// A fifth of a second has gone by.
+    pub fn tick(&mut self) {
+        self.with_proofs(Proofs::tick);
+    }
+
+    /// Whether the coordinator has to be asked something of flows.
+    pub fn has_asks(&self) -> bool {
+        self.proofs.has_asks()
+    }
+
+    /// Takes the headers of flows that were refused since the last call, and why.
+    pub fn take_refused(&mut self) -> Vec<(FlowCheck, ProofRefusal)> {
+        std::mem::take(&mut self.refused)
     }
 
     /// Replaces the schedule with `flows`; every other flow must stop.
@@ -277,11 +365,17 @@ impl FlowTable {
     /// Adds to `out` what an application must be told now. Called when its connection can take it.
     pub fn take_messages(&mut self, id: AppId, out: &mut Vec<ToApp>) {
         let Some(app) = self.apps.get_mut(&id).filter(|app| !app.news.is_empty()) else { return };
-        let News { welcome, coordinator, changed, acknowledged } = std::mem::take(&mut app.news);
+        let News { welcome, coordinator, changed, acknowledged, proving, proofs, checked } =
+            std::mem::take(&mut app.news);
         if welcome {
             let Greeting { port, means, report_every_s } = self.greeting;
-            out.push(ToApp::Welcome { version: LOCAL_VERSION, port, means, report_every_s });
+            out.push(ToApp::Welcome { version: app.version, port, means, report_every_s });
         }
+        if proving {
+            out.push(ToApp::Proving(self.proofs.is_proving()));
+        }
+        out.extend(proofs.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Proofs(some.to_vec())));
+        out.extend(checked.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Checked(some.to_vec())));
         if coordinator {
             let Coordinator { joined, codec } = self.coordinator;
             out.push(ToApp::Coordinator { heard: joined, codec });
@@ -305,8 +399,17 @@ impl FlowTable {
     /// Returns what flows have done since the last call.
     pub fn take_progress(&mut self) -> Progress {
         let Unreported { ended, written, opened, sent } = std::mem::take(&mut self.unreported);
-        let sent = sent.into_values().collect();
-        Progress { ended, written, opened, sent, appeared: Vec::new(), has_not_looked: false }
+        let (refused, unproven) = self.proofs.take_counts();
+        Progress {
+            ended,
+            written,
+            opened,
+            sent: sent.into_values().collect(),
+            asks: self.proofs.take_asks(),
+            refused,
+            unproven,
+            ..Progress::default()
+        }
     }
 }
 

@@ -7,6 +7,7 @@
 //! the two. Everything with I/O needs the feature `session`.
 
 mod agent;
+mod app_id;
 mod enforcer;
 #[cfg(feature = "session")]
 mod enforcers;
@@ -16,6 +17,7 @@ mod local;
 mod names;
 #[cfg(feature = "session")]
 mod processor;
+mod proofs;
 #[cfg(feature = "session")]
 mod session;
 mod shaper;
@@ -25,10 +27,11 @@ mod socket;
 mod watch;
 
 pub use agent::Agent;
+pub use app_id::AppId;
 pub use enforcer::{CoordinatorEvent, Enforcer};
 #[cfg(feature = "session")]
 pub use enforcers::{ENFORCERS, EnforcerInfo, Htb, MadeEnforcer, Setup, SetupError, Tree};
-pub use flow_table::{AppId, FlowTable, Refused};
+pub use flow_table::{FlowTable, Refused};
 #[cfg(feature = "session")]
 pub use local::Local;
 #[cfg(feature = "session")]

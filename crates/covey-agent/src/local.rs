@@ -6,7 +6,8 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
-use covey_door::{Door, Guest, Peer, Reason};
+use covey_api::hmac_sha256;
+use covey_door::{Door, Guest, Peer, Reason, Refusals};
 use covey_proto::{Decoder, FlowKey, FromApp, Means, ToApp, encode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
@@ -14,8 +15,10 @@ use tokio::net::{UnixListener, UnixStream};
 use tokio::sync::Notify;
 use tokio::task::{JoinHandle, JoinSet};
 
+use crate::app_id::AppId;
 use crate::enforcer::{CoordinatorEvent, Enforcer};
-use crate::flow_table::{AppId, FlowTable, Refused};
+use crate::flow_table::{FlowTable, Refused};
+use crate::proofs::TICKS_A_SECOND;
 use crate::shaper::{ShapedFlows, Shaper};
 use crate::share::{Progress, Share};
 use crate::socket::{SocketOptions, bind};
@@ -52,6 +55,8 @@ struct Apps {
     ended: Arc<Notify>,
     /// When the coordinator was lost, until applications have been told.
     lost: Mutex<Option<Instant>>,
+    /// Headers of flows that were refused.
+    refusals: Refusals,
 }
 
 impl Apps {
@@ -67,6 +72,11 @@ impl Apps {
             if let Some(app) = wakers.get(&id) {
                 app.notify_one();
             }
+        }
+        for (check, refusal) in table.take_refused() {
+            let detail =
+                format!("flow {} of coflow {}: {refusal}", check.key.flow, check.key.coflow);
+            self.refusals.refuse(Reason::Credential, check.peer, None, detail);
         }
         result
     }
@@ -104,6 +114,7 @@ impl Local {
             table: Mutex::new((table, BTreeMap::new())),
             ended: Arc::default(),
             lost: Mutex::default(),
+            refusals: Refusals::new("flows"),
         });
         let tasks = [
             tokio::spawn(accept(listener, door, apps.clone())),
@@ -191,17 +202,25 @@ impl Enforcer for Local {
                 self.apps.with(|table| table.may_compress(codec));
                 self.joined(true);
             }
-            CoordinatorEvent::Left => self.joined(false),
+            CoordinatorEvent::Left => {
+                self.apps.with(FlowTable::left);
+                self.joined(false);
+            }
             CoordinatorEvent::Acknowledged(keys) => {
                 self.apps.with(|table| table.acknowledged(keys))
             }
+            CoordinatorEvent::Keys(keys) => {
+                self.apps.with(|table| table.set_keys(keys.map(|keys| (*keys, hmac_sha256 as _))));
+            }
+            CoordinatorEvent::Answered(answers) => self.apps.with(|table| table.answered(answers)),
         }
     }
 }
 
 async fn watch_coordinator(apps: Arc<Apps>) {
     loop {
-        tokio::time::sleep(GRACE / 5).await;
+        tokio::time::sleep(Duration::from_secs(1) / TICKS_A_SECOND).await;
+        apps.with(FlowTable::tick);
         let lost = *apps.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if lost.is_some_and(|since| since.elapsed() >= GRACE) {
             apps.with(|table| table.joined(false));
@@ -279,7 +298,7 @@ async fn read(mut reader: OwnedReadHalf, guest: &Guest, id: AppId, apps: &Apps) 
                     | FromApp::Gone(_)
                     | FromApp::Opened(_)
             );
-            let heard = apps.with(|table| table.heard(id, message));
+            let (heard, has_asks) = apps.with(|table| (table.heard(id, message), table.has_asks()));
             heard.map_err(|Refused| {
                 let error = "the application broke the protocol, or speaks another version";
                 guest.refuse(Reason::Order, None, error);
@@ -287,7 +306,7 @@ async fn read(mut reader: OwnedReadHalf, guest: &Guest, id: AppId, apps: &Apps) 
             })?;
             // The first message is a hello.
             guest.authenticate();
-            if is_urgent {
+            if is_urgent || has_asks {
                 apps.ended.notify_one();
             }
         }

@@ -65,15 +65,14 @@ impl FlowNames {
         if self.present.is_empty() {
             return None;
         }
-        let Progress { ended, sent, written, opened, appeared, has_not_looked } = progress;
+        let Progress { ended, sent, written, opened, .. } = progress;
         let present = |key| self.present(key);
         Some(Progress {
             ended: ended.iter().map(|it| Ended { key: present(it.key), ..*it }).collect(),
             sent: sent.iter().map(|it| Sent { key: present(it.key), ..*it }).collect(),
             written: written.iter().map(|key| present(*key)).collect(),
             opened: opened.iter().map(|(key, open)| (present(*key), *open)).collect(),
-            appeared: appeared.clone(),
-            has_not_looked: *has_not_looked,
+            ..progress.clone()
         })
     }
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use covey_api::Endpoint;
-use covey_proto::{Decoder, FromAgent, Refusal, ToAgent, USES, encode};
+use covey_proto::{Decoder, FromAgent, Refusal, TOKENS, ToAgent, USES, encode};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
@@ -272,6 +272,13 @@ async fn talk(
                         }
                         ToAgent::Welcome(welcome) => {
                             enforcer.heard(CoordinatorEvent::Joined { codec: welcome.codec });
+                            if welcome.version < TOKENS {
+                                enforcer.heard(CoordinatorEvent::Keys(None));
+                            }
+                        }
+                        ToAgent::Keys(keys) => enforcer.heard(CoordinatorEvent::Keys(Some(keys))),
+                        ToAgent::Tokens(answers) => {
+                            enforcer.heard(CoordinatorEvent::Answered(answers));
                         }
                         _ => {}
                     }

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use covey_proto::{Appearance, CodecName, Ended, FlowKey, Sent};
+use covey_proto::{Appearance, CodecName, Ended, FlowAsk, FlowKey, Sent};
 
 /// How a flow is served.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -36,6 +36,12 @@ pub struct Progress {
     pub appeared: Vec<Appearance>,
     /// Whether the enforcer has not looked at flows this time: then it does not know whether they have sent something.
     pub has_not_looked: bool,
+    /// What the coordinator is asked of flows that begin.
+    pub asks: Vec<FlowAsk>,
+    /// Number of headers of flows that were refused.
+    pub refused: u64,
+    /// Number of flows that were taken although their headers have no proof.
+    pub unproven: u64,
 }
 
 /// The two ends of a connection.

@@ -12,6 +12,8 @@ mod client;
 mod credentials;
 #[cfg(feature = "client")]
 mod endpoint;
+#[cfg(feature = "client")]
+mod mac;
 mod overview;
 mod problem;
 mod serde_integers;
@@ -32,3 +34,5 @@ pub use client::{Client, ClientError, Response};
 pub use credentials::{CredentialError, Credentials, check_mode, read_token};
 #[cfg(feature = "client")]
 pub use endpoint::{Endpoint, EndpointError};
+#[cfg(feature = "client")]
+pub use mac::hmac_sha256;

@@ -1,14 +1,15 @@
 //! Measures docs/measurements/client-library.md: the library beside plain TCP, compression, pacing,
-//! reaction, and an agent with a thousand flows; with the argument `beside-tcp` the first of these alone.
+//! reaction, and an agent with a thousand flows; with the argument `beside-tcp` or `rates` that part alone.
 //! `make flow-bench` runs it.
 
+use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use covey_agent::{CoordinatorEvent, Enforcer, Joining, Local, Processors, Share};
-use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Listener, Options};
+use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Listener, Options, TlsFiles};
 use covey_proto::{
     CodecName, Decoder, Entry, FlowKey, FromAgent, Means, Schedule, ToAgent, VERSION, Welcome,
     encode,
@@ -24,8 +25,12 @@ const REPORT_EVERY: Duration = Duration::from_millis(20);
 #[tokio::main(flavor = "multi_thread", worker_threads = 2)]
 async fn main() -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
+    let part = std::env::args().nth(1);
+    if part.as_deref() == Some("rates") {
+        return pacing(folder.path()).await;
+    }
     beside_tcp().await?;
-    if std::env::args().nth(1).as_deref() == Some("beside-tcp") {
+    if part.as_deref() == Some("beside-tcp") {
         return Ok(());
     }
     compressed(folder.path()).await?;
@@ -44,9 +49,20 @@ fn most(values: &[f64]) -> f64 {
     values.iter().copied().fold(0.0, f64::max)
 }
 
-async fn client(agent: Option<PathBuf>) -> Result<Client, Failure> {
-    let options = Options { agent, coordinator: None, hold_max: None, ..Options::default() };
+async fn client(agent: Option<PathBuf>, tls: Option<TlsFiles>) -> Result<Client, Failure> {
+    let options = Options { agent, coordinator: None, hold_max: None, tls, ..Options::default() };
     Ok(Client::start(options).await?)
+}
+
+/// A certificate that is its own CA.
+fn certificate(folder: &Path) -> Result<TlsFiles, Failure> {
+    let made = rcgen::generate_simple_self_signed(vec!["bench".to_owned()])?;
+    let files = TlsFiles::of_agent(folder);
+    std::fs::write(&files.certificate, made.cert.pem())?;
+    std::fs::write(&files.ca, made.cert.pem())?;
+    std::fs::write(&files.key, made.signing_key.serialize_pem())?;
+    std::fs::set_permissions(&files.key, std::fs::Permissions::from_mode(0o600))?;
+    Ok(files)
 }
 
 async fn next(listener: &mut Listener) -> Result<FlowReceiver, Failure> {
@@ -72,7 +88,7 @@ async fn drain(mut from: impl tokio::io::AsyncRead + Unpin) -> std::io::Result<u
 async fn beside_tcp() -> Result<(), Failure> {
     const BYTES: u64 = 512 << 20;
     const ROUNDS: usize = 15;
-    let client = client(None).await?;
+    let client = client(None, None).await?;
     let mut listener = client.listen("127.0.0.1:0").await?;
     let plain = TcpListener::bind("127.0.0.1:0").await?;
     let piece = vec![7; PIECE];
@@ -131,7 +147,7 @@ struct Paced {
 
 impl Paced {
     async fn start(folder: &Path) -> Result<Paced, Failure> {
-        Paced::sending(folder, vec![7; PIECE], None).await
+        Paced::sending(folder, vec![7; PIECE], None, None).await
     }
 
     /// Sends `data` again and again.
@@ -139,11 +155,12 @@ impl Paced {
         folder: &Path,
         data: Vec<u8>,
         codec: Option<CodecName>,
+        tls: Option<TlsFiles>,
     ) -> Result<Paced, Failure> {
         let socket = folder.join("agent.sock");
         let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
         agent.heard(CoordinatorEvent::Joined { codec });
-        let client = client(Some(socket)).await?;
+        let client = client(Some(socket), tls).await?;
         let mut listener = client.listen("127.0.0.1:0").await?;
         let key = FlowKey { coflow: 1, flow: 0 };
         let mut flow: FlowSender =
@@ -206,7 +223,7 @@ async fn compressed(folder: &Path) -> Result<(), Failure> {
     println!("|---|--:|--:|--:|--:|--:|");
     let mut plain = f64::NAN;
     for codec in std::iter::once(None).chain(CodecName::ALL.map(Some)) {
-        let mut paced = Paced::sending(folder, covey_codec::sample(4 << 20), codec).await?;
+        let mut paced = Paced::sending(folder, covey_codec::sample(4 << 20), codec, None).await?;
         let given = paced.rate(Some(RATE))?;
         tokio::time::sleep(Duration::from_secs(1)).await;
         let cpu = process_cpu_s();
@@ -249,7 +266,7 @@ async fn incompressible(folder: &Path) -> Result<(), Failure> {
     let socket = folder.join("agent.sock");
     let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
     agent.heard(CoordinatorEvent::Joined { codec: Some(CodecName::Lz4) });
-    let client = client(Some(socket)).await?;
+    let client = client(Some(socket), None).await?;
     let mut listener = client.listen("127.0.0.1:0").await?;
     // Seconds and CPU seconds, of flows that compression is tried for and of others.
     let mut found = vec![[[0.0; 2]; 2]; PAIRS];
@@ -294,18 +311,23 @@ async fn incompressible(folder: &Path) -> Result<(), Failure> {
 
 /// Scheduled and received rates.
 async fn pacing(folder: &Path) -> Result<(), Failure> {
-    println!("| scheduled, Mbit/s | received, Mbit/s | error |");
-    println!("|--:|--:|--:|");
+    let tls = certificate(folder)?;
+    println!("| scheduled, Mbit/s | received, Mbit/s | error | with TLS, Mbit/s | error |");
+    println!("|--:|--:|--:|--:|--:|");
     for mbps in [1.0, 10.0, 100.0, 500.0] {
-        let mut paced = Paced::start(folder).await?;
-        let rate = mbps * 1e6 / 8.0;
-        let given = paced.rate(Some(rate))?;
-        tokio::time::sleep(Duration::from_secs(6)).await;
-        let log = paced.log();
-        let (from, to) = (given + 1_000_000_000, given + 6_000_000_000);
-        let come = (Paced::had(&log, to) - Paced::had(&log, from)) as f64 / 5.0;
-        let error = 100.0 * (come / rate - 1.0);
-        println!("| {mbps} | {:.2} | {error:+.2} % |", come * 8e-6);
+        print!("| {mbps}");
+        for tls in [None, Some(tls.clone())] {
+            let mut paced = Paced::sending(folder, vec![7; PIECE], None, tls).await?;
+            let rate = mbps * 1e6 / 8.0;
+            let given = paced.rate(Some(rate))?;
+            tokio::time::sleep(Duration::from_secs(6)).await;
+            let log = paced.log();
+            let (from, to) = (given + 1_000_000_000, given + 6_000_000_000);
+            let come = (Paced::had(&log, to) - Paced::had(&log, from)) as f64 / 5.0;
+            let error = 100.0 * (come / rate - 1.0);
+            print!(" | {:.2} | {error:+.2} %", come * 8e-6);
+        }
+        println!(" |");
     }
     println!("\nBytes of the flow that came in 5 s, from the second after the schedule on.\n");
     Ok(())
@@ -447,7 +469,7 @@ async fn thousand(folder: &Path) -> Result<(), Failure> {
     };
     writer.write_all(&set(1, (0..FLOWS).map(|flow| entry(flow, 100e3)).collect())).await?;
 
-    let client = client(Some(socket)).await?;
+    let client = client(Some(socket), None).await?;
     let mut listener = client.listen("127.0.0.1:0").await?;
     let coflow = client.join(1);
     for flow in 0..FLOWS {

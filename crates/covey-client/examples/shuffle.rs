@@ -9,20 +9,20 @@
 
 use std::collections::BTreeMap;
 use std::error::Error;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use covey_client::{
-    Client, Coflow, CoflowSpec, Flow, FlowReceiver, Incoming, Mode, Options, Scheduled,
+    Client, Coflow, CoflowSpec, Flow, FlowReceiver, Incoming, Mode, Options, Scheduled, TlsFiles,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::task::JoinSet;
 
 type Result<T> = std::result::Result<T, Box<dyn Error + Send + Sync>>;
 
-const USAGE: &str = "usage: shuffle receive ADDRESS [--mode coordinator|stream[:key=value,…]]
+const USAGE: &str = "usage: shuffle receive ADDRESS [--mode coordinator|stream[:key=value,…]] [--tls FOLDER]
        shuffle send ADDRESS [--name shuffle] [--megabytes 100] [--flows 2] [--to-port 1]
-               [--mode coordinator|stream[:key=value,…]]
+               [--mode coordinator|stream[:key=value,…]] [--tls FOLDER]
                [--agent covey-data/agent.sock] [--coordinator 127.0.0.1:7420] [--credentials covey-data]";
 
 #[tokio::main]
@@ -57,8 +57,13 @@ async fn run() -> Result<()> {
 async fn receive(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
     // A receiver needs neither agent nor coordinator: flows are scheduled where they are sent. In mode stream it decides
     // itself.
-    let options =
-        Options { mode: mode(given)?, agent: None, coordinator: None, ..Options::default() };
+    let options = Options {
+        mode: mode(given)?,
+        tls: tls(given),
+        agent: None,
+        coordinator: None,
+        ..Options::default()
+    };
     let client = Client::start(options).await?;
     let mut listener = client.listen(address).await?;
     println!("listening at {}", listener.local_addr());
@@ -75,6 +80,11 @@ async fn receive(address: &str, given: &BTreeMap<String, String>) -> Result<()> 
 
 fn mode(given: &BTreeMap<String, String>) -> Result<Mode> {
     Ok(given.get("mode").map_or(Ok(Mode::default()), |text| text.parse())?)
+}
+
+/// The certificates in a folder like that of an agent.
+fn tls(given: &BTreeMap<String, String>) -> Option<TlsFiles> {
+    given.get("tls").map(|folder| TlsFiles::of_agent(Path::new(folder)))
 }
 
 /// Reads a flow to its end.
@@ -115,6 +125,7 @@ async fn send(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
     let size = u64::from(number("megabytes", 100)?) * 1_000_000 / u64::from(count);
     let client = Client::start(Options {
         mode: mode(given)?,
+        tls: tls(given),
         agent: Some(PathBuf::from(text("agent", "covey-data/agent.sock"))),
         coordinator: Some(text("coordinator", "127.0.0.1:7420").parse()?),
         credentials: PathBuf::from(text("credentials", "covey-data")),

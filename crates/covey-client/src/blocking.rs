@@ -12,6 +12,7 @@ use crate::blocks;
 use crate::client::{self, Options};
 use crate::flow;
 use crate::link::Scheduled;
+use crate::listener;
 use crate::rest::RestError;
 
 /// [`crate::Client`] with a thread of its own for its connections.
@@ -253,7 +254,7 @@ impl Write for FlowSender {
 /// [`crate::Listener`], for flows that come here.
 pub struct Listener {
     runtime: Arc<Runtime>,
-    inner: client::Listener,
+    inner: listener::Listener,
 }
 
 impl Listener {
@@ -269,7 +270,7 @@ impl Listener {
     pub fn accept(&mut self) -> io::Result<FlowReceiver> {
         loop {
             let accepted = self.runtime.block_on(self.inner.accept())?;
-            if let client::Incoming::Flow(inner) = accepted {
+            if let listener::Incoming::Flow(inner) = accepted {
                 return Ok(FlowReceiver { runtime: self.runtime.clone(), inner });
             }
         }

@@ -13,8 +13,9 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::ToSocketAddrs;
 use tokio::sync::Notify;
 
-use crate::client::{Client, Coflow, FlowRequest, Incoming, Listener};
+use crate::client::{Client, Coflow};
 use crate::flow::FlowReceiver;
+use crate::listener::{FlowRequest, Incoming, Listener};
 
 /// A block: the id of its coflow, and its name in it.
 type BlockKey = (u64, Vec<u8>);

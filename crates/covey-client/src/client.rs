@@ -10,13 +10,15 @@ use std::time::{Duration, Instant};
 
 use covey_api::{CoflowSpec, CoflowStatus, Endpoint, Update};
 use covey_proto::{Direction, FlowHeader, FlowKey};
-use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::net::{TcpStream, ToSocketAddrs};
 
-use crate::flow::{FlowReceiver, FlowSender, Patience, read_header, write_header};
+use crate::connection::Connection;
+use crate::flow::{FlowReceiver, FlowSender, Patience};
+use crate::header::{read_header, write_header};
 use crate::link::{Link, Scheduled};
 use crate::rest::{Rest, RestError};
-use crate::stream::{Host, Mode, UNREGISTERED, new_id, refuse};
+use crate::stream::{Host, Mode, UNREGISTERED, new_id};
+use crate::tls::{Tls, TlsFiles};
 
 /// How an application takes part.
 #[derive(Debug, Clone)]
@@ -43,6 +45,9 @@ pub struct Options {
     /// Whether it is an error that a coflow cannot be registered because the coordinator is away, stopping or full, or
     /// refuses the credential. If it is none, the coflow's flows are not scheduled.
     pub strict: bool,
+    /// The certificate to show to other hosts, if the connections of flows have TLS. Then this application accepts
+    /// flows with TLS alone, and opens all of its flows with it.
+    pub tls: Option<TlsFiles>,
 }
 
 impl Default for Options {
@@ -57,6 +62,7 @@ impl Default for Options {
             lease: Duration::from_secs(60),
             deadline: Duration::from_secs(2),
             strict: false,
+            tls: None,
         }
     }
 }
@@ -83,12 +89,14 @@ async fn reach(to: impl ToSocketAddrs) -> io::Result<TcpStream> {
 }
 
 /// What clones of a client share.
-struct ClientState {
+pub(crate) struct ClientState {
     options: Options,
-    link: Arc<Link>,
+    pub link: Arc<Link>,
     rest: Option<Rest>,
     /// This application as a host that decides, where nobody is in charge.
-    host: Option<Arc<Host>>,
+    pub host: Option<Arc<Host>>,
+    /// TLS with other hosts, if flows have it.
+    pub tls: Option<Tls>,
     /// Whether the last registration failed. If it did, none is tried before the coordinator has answered: otherwise
     /// the application would wait for each.
     is_away: AtomicBool,
@@ -205,7 +213,7 @@ async fn renew(state: &ClientState, rest: &Rest) {
 
 /// An application's side of coflow scheduling. Clones share everything.
 #[derive(Clone)]
-pub struct Client(Arc<ClientState>);
+pub struct Client(pub(crate) Arc<ClientState>);
 
 impl Client {
     /// Finds the agent on this host. Without an agent, flows send as fast as they can. Must be called in a tokio
@@ -243,6 +251,7 @@ impl Client {
             Some(_) => Link::unused(),
             None => Link::start(options.agent.clone()).await,
         };
+        let tls = options.tls.clone().map(Tls::start).transpose()?;
         let lease = options.lease();
         let (is_away, takes_no_lease) = (AtomicBool::new(false), AtomicBool::new(false));
         let (last_failure, leases) = (Mutex::new(last_failure), Mutex::default());
@@ -251,6 +260,7 @@ impl Client {
             link,
             rest,
             host,
+            tls,
             is_away,
             last_failure,
             takes_no_lease,
@@ -347,31 +357,27 @@ impl Client {
         Coflow { client: self.clone(), id }
     }
 
-    /// Accepts flows at an address.
-    ///
-    /// # Errors
-    /// When the address cannot be used.
-    pub async fn listen(&self, address: impl ToSocketAddrs) -> io::Result<Listener> {
-        let listener = TcpListener::bind(address).await?;
-        let address = listener.local_addr()?;
-        let (sender, receiver) = mpsc::channel(128);
-        let task = tokio::spawn(accept(listener, self.clone(), sender));
-        Ok(Listener { address, receiver, task })
-    }
-
     /// Whether a schedule may have a flow compressed that is opened now.
-    fn may_compress(&self) -> bool {
+    pub(crate) fn may_compress(&self) -> bool {
         self.0.link.codec().is_some()
     }
 
-    fn receiver(&self, stream: TcpStream, header: FlowHeader) -> FlowReceiver {
+    /// Begins TLS on a connection that was opened here, if flows have it.
+    async fn secured(&self, stream: TcpStream) -> io::Result<Connection> {
+        match &self.0.tls {
+            None => Ok(Connection::plain(stream)),
+            Some(tls) => tls.connect(stream).await,
+        }
+    }
+
+    pub(crate) fn receiver(&self, stream: Connection, header: FlowHeader) -> FlowReceiver {
         match self.0.host.as_ref().filter(|_| header.with_notes) {
             Some(host) => FlowReceiver::deciding(stream, header, host),
             None => FlowReceiver::new(stream, header),
         }
     }
 
-    fn sender(&self, stream: TcpStream, header: &FlowHeader) -> FlowSender {
+    pub(crate) fn sender(&self, stream: Connection, header: &FlowHeader) -> FlowSender {
         if let Some(host) = self.0.host.as_ref().filter(|_| header.with_notes) {
             return FlowSender::marked(stream, header, host);
         }
@@ -424,31 +430,45 @@ impl Coflow {
         bytes: Option<u64>,
         label: &[u8],
     ) -> io::Result<FlowSender> {
-        let mut stream = reach(to).await?;
         let header = self.header(flow, Direction::Pushed, bytes, label)?;
-        write_header(&mut stream, &header).await?;
+        let stream = self.begin(to, &header).await?;
         Ok(self.client.sender(stream, &header))
     }
 
     /// Asks a listener to send the flow of index `flow`, with what its application has under `label`.
     ///
     /// # Errors
-    /// When the connection cannot be made, or the other side does not send the flow.
+    /// When the connection cannot be made, the other side does not send the flow, or one of the two refuses the other's
+    /// proof.
     pub async fn fetch(
         &self,
         flow: u32,
         from: impl ToSocketAddrs,
         label: &[u8],
     ) -> io::Result<FlowReceiver> {
-        let mut stream = reach(from).await?;
         let header = self.header(flow, Direction::Pulled, None, label)?;
-        write_header(&mut stream, &header).await?;
-        let answer = read_header(&mut stream).await?;
+        let stream = self.begin(from, &header).await?;
+        let (answer, proof) = read_header(&stream).await?;
         if answer.key != header.key || answer.direction != Direction::Pushed {
             let what = "the answer is of another flow than was asked for";
             return Err(io::Error::new(io::ErrorKind::InvalidData, what));
         }
+        let peer = stream.peer_addr()?;
+        if let Some(refusal) = self.client.0.link.check(&answer, proof, peer).await {
+            let what = format!("the answer of {peer} is refused: {refusal}");
+            return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
+        }
         Ok(self.client.receiver(stream, answer))
+    }
+
+    /// Makes a connection and sends a header on it, with a proof if one is necessary.
+    async fn begin(&self, to: impl ToSocketAddrs, header: &FlowHeader) -> io::Result<Connection> {
+        let prove = self.client.0.link.prove(header.key, header.direction);
+        let connect = async { self.client.secured(reach(to).await?).await };
+        let (stream, proof) = tokio::join!(connect, prove);
+        let stream = stream?;
+        write_header(&stream, header, proof.as_ref()).await?;
+        Ok(stream)
     }
 
     fn header(
@@ -529,130 +549,5 @@ impl Coflow {
             }
             _ => Ok(()),
         }
-    }
-}
-
-/// A connection that another application has opened for a flow.
-pub enum Incoming {
-    /// The flow comes here.
-    Flow(FlowReceiver),
-    /// The other application asks for the flow.
-    Request(FlowRequest),
-}
-
-/// Another application's request for a flow.
-pub struct FlowRequest {
-    client: Client,
-    stream: TcpStream,
-    header: FlowHeader,
-}
-
-impl FlowRequest {
-    /// Id of the coflow.
-    pub fn coflow(&self) -> u64 {
-        self.header.key.coflow
-    }
-
-    /// Index of the flow in its coflow.
-    pub fn flow(&self) -> u32 {
-        self.header.key.flow
-    }
-
-    /// The label of what is asked for.
-    pub fn label(&self) -> &[u8] {
-        &self.header.label
-    }
-
-    /// Sends the flow. `bytes` is its size if it is known.
-    ///
-    /// # Errors
-    /// When the connection breaks.
-    pub async fn send(mut self, bytes: Option<u64>) -> io::Result<FlowSender> {
-        self.header.direction = Direction::Pushed;
-        self.header.bytes = bytes;
-        self.header.with_notes &= self.client.0.host.is_some();
-        let known = self.header.key.coflow & UNREGISTERED == 0;
-        self.header.chunked =
-            bytes.is_none() || self.header.with_notes || known && self.client.may_compress();
-        write_header(&mut self.stream, &self.header).await?;
-        Ok(self.client.sender(self.stream, &self.header))
-    }
-}
-
-/// An address at which other applications open flows to this one.
-pub struct Listener {
-    address: SocketAddr,
-    receiver: mpsc::Receiver<Incoming>,
-    task: tokio::task::JoinHandle<()>,
-}
-
-impl Listener {
-    /// The address.
-    pub fn local_addr(&self) -> SocketAddr {
-        self.address
-    }
-
-    /// Waits for the next flow. Connections that do not begin with a flow's header are closed and logged.
-    ///
-    /// # Errors
-    /// When no flow can come any more.
-    pub async fn accept(&mut self) -> io::Result<Incoming> {
-        self.receiver.recv().await.ok_or_else(|| io::ErrorKind::NotConnected.into())
-    }
-}
-
-impl Drop for Listener {
-    fn drop(&mut self) {
-        self.task.abort();
-    }
-}
-
-/// Maximum time until a connection has sent its header, and maximum number of connections that have not. Where very many
-/// flows begin together, TCP may lose a header several times, and tries again after up to 13 seconds.
-const HEADER_WITHIN: Duration = Duration::from_secs(30);
-const MAX_WITHOUT_HEADER: usize = 4096;
-
-async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Incoming>) {
-    let without_header = Arc::new(Semaphore::new(MAX_WITHOUT_HEADER));
-    // Nothing closes the semaphore.
-    while let Ok(permit) = without_header.clone().acquire_owned().await {
-        let (mut stream, peer) = match listener.accept().await {
-            Ok(accepted) => accepted,
-            Err(error) => {
-                tracing::warn!(%error, "a flow was not accepted");
-                tokio::time::sleep(Duration::from_millis(50)).await;
-                continue;
-            }
-        };
-        let (client, sender) = (client.clone(), sender.clone());
-        tokio::spawn(async move {
-            let read = read_header(&mut stream);
-            match tokio::time::timeout(HEADER_WITHIN, read).await.map_err(io::Error::from).flatten()
-            {
-                Err(error) => {
-                    tracing::debug!(%peer, %error, "a connection does not begin like a flow")
-                }
-                Ok(header) => {
-                    drop(permit);
-                    if header.with_notes
-                        && client.0.host.is_none()
-                        && header.direction == Direction::Pushed
-                    {
-                        tracing::warn!(%peer, "a flow was refused: its sender runs in mode stream, this application does not");
-                        // The other side may be gone.
-                        let _ = refuse(&mut stream).await;
-                        return;
-                    }
-                    let incoming = match header.direction {
-                        Direction::Pushed => Incoming::Flow(client.receiver(stream, header)),
-                        Direction::Pulled => {
-                            Incoming::Request(FlowRequest { client, stream, header })
-                        }
-                    };
-                    // The listener may be gone.
-                    let _ = sender.send(incoming).await;
-                }
-            }
-        });
     }
 }

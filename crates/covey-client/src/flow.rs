@@ -6,13 +6,14 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use covey_proto::{CodecName, FlowHeader, FlowKey, HEADER};
-use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadBuf};
-use tokio::net::TcpStream;
+use covey_proto::{CodecName, FlowHeader, FlowKey, REFUSAL, refusal_of};
+use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::Sleep;
 
+use crate::connection::Connection;
 use crate::framing::{FrameDecoder, FrameEncoder, MAX_NOTED_CHUNK, Next, Taken, Written};
 use crate::gate::{Gate, Permission};
+use crate::header::refused;
 use crate::link::Link;
 use crate::pacing;
 use crate::stream::{Arrival, Host, Marking};
@@ -33,7 +34,7 @@ const CONFIRMATION: usize = 8;
 /// are gathered until there are enough, or until they are flushed. [`FlowSender::finish`] (or `shutdown`) ends the
 /// flow; a flow that is dropped before that has not ended.
 pub struct FlowSender {
-    stream: Arc<TcpStream>,
+    stream: Arc<Connection>,
     /// The gate and the link that it belongs to; `None` for a flow that no coordinator schedules.
     gate: Option<(Arc<Gate>, Arc<Link>)>,
     /// What its receiver says, where nobody is in charge.
@@ -45,6 +46,8 @@ pub struct FlowSender {
     patience: Patience,
     /// Ends the present wait.
     hold: Option<Pin<Box<Sleep>>>,
+    /// Whether the receiver has said something, or is gone, while the flow waited.
+    has_heard: bool,
     end: EndState,
 }
 
@@ -61,7 +64,7 @@ impl FlowSender {
     /// The flow of `header` over a connection on which the header has been sent. `link`, if there is one, says when and
     /// how fast the flow may send.
     pub(crate) fn new(
-        stream: TcpStream,
+        stream: Connection,
         header: &FlowHeader,
         link: Option<Arc<Link>>,
         patience: Patience,
@@ -77,18 +80,19 @@ impl FlowSender {
             sent: Written::default(),
             patience,
             hold: None,
+            has_heard: false,
             end: EndState::NotYet,
         }
     }
 
     /// The flow of `header` whose receiver decides.
-    pub(crate) fn marked(stream: TcpStream, header: &FlowHeader, host: &Arc<Host>) -> FlowSender {
+    pub(crate) fn marked(stream: Connection, header: &FlowHeader, host: &Arc<Host>) -> FlowSender {
         let patience = Patience { hold_max: None, start_small: 0 };
         let mut flow = FlowSender::new(stream, header, None, patience);
         flow.marking = Some(Marking::new(host, &flow.stream, header.key.coflow));
         flow.encoder.carry_notes();
         // Notes are sent behind what the socket holds. A kernel that refuses only makes them late.
-        let _ = pacing::hold_little(&flow.stream, MAX_NOTED_CHUNK as u32);
+        let _ = pacing::hold_little(flow.stream.socket(), MAX_NOTED_CHUNK as u32);
         flow
     }
 
@@ -121,23 +125,26 @@ impl FlowSender {
     }
 
     /// Waits until the flow may send. Returns how many bytes it may send at once.
-    fn poll_gate(&mut self, cx: &mut Context<'_>) -> Poll<usize> {
+    fn poll_gate(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         loop {
-            let Some((gate, _)) = &self.gate else { return Poll::Ready(usize::MAX) };
+            let Some((gate, _)) = &self.gate else { return Poll::Ready(Ok(usize::MAX)) };
             let permission = gate.ask(cx);
             let until = match permission {
                 Permission::Now(max) => {
                     self.hold = None;
-                    return Poll::Ready(max);
+                    return Poll::Ready(Ok(max));
                 }
                 Permission::At(until) => until,
                 Permission::Unmentioned { .. } if self.sent.bytes < self.patience.start_small => {
-                    return Poll::Ready(usize::MAX);
+                    return Poll::Ready(Ok(usize::MAX));
                 }
                 Permission::Waits { since } | Permission::Unmentioned { since } => {
                     match self.patience.hold_max {
                         Some(hold_max) => since + hold_max,
-                        None => return Poll::Pending,
+                        None => {
+                            self.listen(cx)?;
+                            return Poll::Pending;
+                        }
                     }
                 }
             };
@@ -146,12 +153,35 @@ impl FlowSender {
             if hold.deadline() != until {
                 hold.as_mut().reset(until);
             }
-            ready!(hold.as_mut().poll(cx));
+            if hold.as_mut().poll(cx).is_pending() {
+                self.listen(cx)?;
+                return Poll::Pending;
+            }
             if let Permission::Waits { .. } | Permission::Unmentioned { .. } = permission {
                 gate.release();
-                return Poll::Ready(usize::MAX);
+                return Poll::Ready(Ok(usize::MAX));
             }
         }
+    }
+
+    /// Has a flow that waits woken when its receiver says something: before the end that is a refusal.
+    fn listen(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
+        // What a flow with notes is told is read elsewhere.
+        while self.marking.is_none()
+            && !self.has_heard
+            && self.stream.poll_read_ready(cx).is_ready()
+        {
+            let mut bytes = [0; REFUSAL];
+            match self.stream.try_read(&mut bytes) {
+                Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                // A connection that is over is noticed when the flow goes on.
+                _ => self.has_heard = true,
+            }
+            if let Some(refusal) = refusal_of(&bytes) {
+                return Err(refused(refusal));
+            }
+        }
+        Ok(())
     }
 
     /// The compressor of the next chunk.
@@ -171,7 +201,8 @@ impl FlowSender {
             };
             match written {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                result => break result?,
+                Err(error) => return Poll::Ready(Err(self.refused(error))),
+                Ok(written) => break written,
             }
         };
         let ahead = self.encoder.ahead().len();
@@ -184,10 +215,19 @@ impl FlowSender {
         Poll::Ready(Ok(written.saturating_sub(ahead)))
     }
 
+    /// What a failure to write means: the receiver may have refused the flow.
+    fn refused(&self, error: io::Error) -> io::Error {
+        let mut bytes = [0; REFUSAL];
+        // What a flow with notes is told is read elsewhere.
+        let is_read = self.marking.is_none()
+            && matches!(self.stream.try_read(&mut bytes), Ok(count) if count == bytes.len());
+        is_read.then(|| refusal_of(&bytes)).flatten().map_or(error, refused)
+    }
+
     /// Writes the encoder's header or compressed chunk, when the flow may send.
     fn poll_ahead(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.encoder.ahead().is_empty() {
-            ready!(self.poll_gate(cx));
+            ready!(self.poll_gate(cx))?;
             ready!(self.poll_socket_write(cx, &[]))?;
         }
         Poll::Ready(Ok(()))
@@ -208,6 +248,9 @@ impl FlowSender {
 
     /// Reads how many bytes the receiver has received.
     fn poll_confirmation(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
+        if let EndState::Awaited(..) = &self.end {
+            ready!(self.stream.poll_flushed(cx))?;
+        }
         while let EndState::Awaited(bytes, come) = &mut self.end {
             if let Some(marking) = &self.marking {
                 *bytes = ready!(marking.poll_confirmed(cx))?.to_le_bytes();
@@ -215,6 +258,9 @@ impl FlowSender {
             }
             if *come == CONFIRMATION {
                 let received = u64::from_le_bytes(*bytes);
+                if let Some(refusal) = refusal_of(bytes) {
+                    return Poll::Ready(Err(refused(refusal)));
+                }
                 if received != self.sent.bytes {
                     let sent = self.sent.bytes;
                     let what = format!("sent {sent} bytes, the receiver confirms {received}");
@@ -252,7 +298,7 @@ impl AsyncWrite for FlowSender {
         if !matches!(it.end, EndState::NotYet) {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
-        let max = ready!(it.poll_gate(cx));
+        let max = ready!(it.poll_gate(cx))?;
         let data = &data[..data.len().min(max)];
         if let Some(marking) = it.marking.as_ref().filter(|_| it.encoder.is_between_chunks()) {
             if let Some(failure) = marking.take_failure() {
@@ -287,14 +333,15 @@ impl AsyncWrite for FlowSender {
         it.encoder.flush(it.codec());
         ready!(it.poll_ahead(cx))?;
         // Until a flush or the end, the kernel fills its packets, as for any socket.
-        Poll::Ready(it.stream.set_nodelay(true))
+        it.stream.socket().set_nodelay(true)?;
+        it.stream.poll_flushed(cx)
     }
 
     fn poll_shutdown(self: Pin<&mut Self>, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         let it = self.get_mut();
         if let EndState::NotYet = it.end {
             ready!(it.poll_last(cx))?;
-            it.stream.set_nodelay(true)?;
+            it.stream.socket().set_nodelay(true)?;
             it.end = EndState::Awaited([0; CONFIRMATION], 0);
             if let Some((gate, link)) = &it.gate
                 && gate.tells_written()
@@ -317,7 +364,7 @@ impl Drop for FlowSender {
 /// The receiving end of a flow. Reading ends where the flow ends; a connection that breaks before that is an error.
 #[derive(Debug)]
 pub struct FlowReceiver {
-    stream: Arc<TcpStream>,
+    stream: Arc<Connection>,
     header: FlowHeader,
     /// Where this host decides the flow's priority.
     arrival: Option<Arrival>,
@@ -333,7 +380,7 @@ pub struct FlowReceiver {
 }
 
 impl FlowReceiver {
-    pub(crate) fn new(stream: TcpStream, header: FlowHeader) -> FlowReceiver {
+    pub(crate) fn new(stream: Connection, header: FlowHeader) -> FlowReceiver {
         let decoder = FrameDecoder::new(header.bytes, header.chunked);
         FlowReceiver {
             stream: Arc::new(stream),
@@ -349,7 +396,7 @@ impl FlowReceiver {
 
     /// A flow whose priority this host decides.
     pub(crate) fn deciding(
-        stream: TcpStream,
+        stream: Connection,
         header: FlowHeader,
         host: &Arc<Host>,
     ) -> FlowReceiver {
@@ -386,9 +433,13 @@ impl FlowReceiver {
 
     /// Sets the socket's low watermark if it has changed. If the kernel refuses, the reader is woken more often.
     fn set_low_watermark(&mut self) {
+        if self.stream.is_encrypted() {
+            // A part of the bytes may be here already, in TLS.
+            return;
+        }
         let bytes = self.wake_for.min(self.decoder.certain()).max(1);
         if bytes != self.low_watermark {
-            let _ = pacing::wake_for(&self.stream, bytes as u32);
+            let _ = pacing::wake_for(self.stream.socket(), bytes as u32);
             self.low_watermark = bytes;
         }
     }
@@ -408,7 +459,7 @@ impl FlowReceiver {
                 Err(error) => return Poll::Ready(Err(error)),
             }
         }
-        Poll::Ready(Ok(()))
+        self.stream.poll_flushed(cx)
     }
 
     /// Reads once: bytes of the flow into `into`, other bytes into the decoder. Returns how many bytes of the flow
@@ -487,29 +538,10 @@ impl AsyncRead for FlowReceiver {
     }
 }
 
-/// Sends a header.
-pub(crate) async fn write_header(stream: &mut TcpStream, header: &FlowHeader) -> io::Result<()> {
-    let mut bytes = Vec::new();
-    header.encode(&mut bytes);
-    stream.write_all(&bytes).await
-}
-
-/// Reads a header.
-pub(crate) async fn read_header(stream: &mut TcpStream) -> io::Result<FlowHeader> {
-    let mut fixed = [0; HEADER];
-    stream.read_exact(&mut fixed).await?;
-    let decoded = FlowHeader::decode(&fixed);
-    let (mut header, label) =
-        decoded.map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?;
-    header.label = vec![0; label];
-    stream.read_exact(&mut header.label).await?;
-    Ok(header)
-}
-
 #[cfg(test)]
 mod tests {
     use covey_proto::Direction;
-    use tokio::net::TcpListener;
+    use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
 
@@ -528,6 +560,7 @@ mod tests {
             with_notes: false,
             label: Vec::new(),
         };
+        let stream = Connection::plain(stream);
         Ok((FlowSender::new(stream, &header, None, PATIENCE), listener.accept().await?.0))
     }
 
@@ -535,16 +568,16 @@ mod tests {
     async fn packets_are_filled_until_the_writer_flushes_or_ends() -> io::Result<()> {
         let (mut flow, _other) = flow().await?;
         flow.write_all(&[1; 5]).await?;
-        assert!(!flow.stream.nodelay()?);
+        assert!(!flow.stream.socket().nodelay()?);
         flow.flush().await?;
-        assert!(flow.stream.nodelay()?);
+        assert!(flow.stream.socket().nodelay()?);
 
         let (mut ended, mut other) = self::flow().await?;
         ended.write_all(&[1; 10]).await?;
-        assert!(!ended.stream.nodelay()?);
+        assert!(!ended.stream.socket().nodelay()?);
         other.write_all(&10_u64.to_le_bytes()).await?;
         ended.finish().await?;
-        assert!(ended.stream.nodelay()?);
+        assert!(ended.stream.socket().nodelay()?);
         Ok(())
     }
 }

@@ -7,8 +7,8 @@ use std::task::{Context, Waker};
 use std::time::Instant;
 
 use covey_proto::{CodecName, Means};
-use tokio::net::TcpStream;
 
+use crate::connection::Connection;
 use crate::framing::Written;
 use crate::pacing;
 use crate::token_bucket::TokenBucket;
@@ -56,7 +56,7 @@ const SHAPED_PACE: f64 = 1.25;
 /// The gate of one flow. The agent's messages set its state; the flow's writer asks it.
 #[derive(Debug)]
 pub struct Gate {
-    socket: Arc<TcpStream>,
+    connection: Arc<Connection>,
     control: Mutex<Control>,
     /// Bytes of the flow that the socket has been given.
     sent: AtomicU64,
@@ -87,7 +87,7 @@ struct Control {
 
 impl Gate {
     /// The gate of a socket.
-    pub fn new(socket: Arc<TcpStream>, state: SendState) -> Gate {
+    pub fn new(connection: Arc<Connection>, state: SendState) -> Gate {
         let control = Control {
             state,
             waits_since: None,
@@ -99,7 +99,7 @@ impl Gate {
             has_warned: false,
         };
         Gate {
-            socket,
+            connection,
             control: Mutex::new(control),
             sent: AtomicU64::new(0),
             wire: AtomicU64::new(0),
@@ -178,10 +178,10 @@ impl Gate {
         let mark = if means.marks() { pacing::mark_of(layer) } else { 0 };
         let mut result = Ok(());
         if pace != control.pace {
-            result = pacing::pace(&self.socket, pace);
+            result = pacing::pace(self.connection.socket(), pace);
         }
         if mark != control.mark {
-            result = result.and(pacing::mark(&self.socket, mark));
+            result = result.and(pacing::mark(self.connection.socket(), mark));
         }
         (control.pace, control.mark) = (pace, mark);
         if let Err(error) = result
@@ -200,7 +200,7 @@ impl Gate {
         if control.pace.is_finite() {
             control.pace = f64::INFINITY;
             // A refusal was logged when the pace was set.
-            let _ = pacing::pace(&self.socket, f64::INFINITY);
+            let _ = pacing::pace(self.connection.socket(), f64::INFINITY);
         }
     }
 
@@ -221,7 +221,10 @@ impl Gate {
 
     /// The two addresses of the connection; `None` if it is gone.
     pub fn ends(&self) -> Option<(SocketAddr, SocketAddr)> {
-        Some((self.socket.local_addr().ok()?, self.socket.peer_addr().ok()?))
+        Some((
+            self.connection.socket().local_addr().ok()?,
+            self.connection.socket().peer_addr().ok()?,
+        ))
     }
 
     /// Returns what the socket has been given in total if that has changed since the last call.

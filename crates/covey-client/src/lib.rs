@@ -33,22 +33,29 @@
 pub mod blocking;
 mod blocks;
 mod client;
+mod connection;
 mod flow;
 mod framing;
 mod gate;
+mod header;
 mod link;
+mod listener;
 mod pacing;
+mod proving;
 mod rest;
 mod stream;
+mod tls;
 mod token_bucket;
 
 pub use blocks::Blocks;
-pub use client::{Client, Coflow, FlowRequest, Incoming, Listener, Options};
+pub use client::{Client, Coflow, Options};
 pub use covey_api::{CoflowSpec, CoflowState, CoflowStatus, Flow, Move, Update};
 pub use flow::{FlowReceiver, FlowSender};
 pub use link::Scheduled;
+pub use listener::{FlowRequest, Incoming, Listener};
 pub use pacing::{
     mark, mark_of, mark_of_queue, mark_of_socket, set_datagram_size, set_max_pacing_rate,
 };
 pub use rest::RestError;
 pub use stream::{Mode, ModeError};
+pub use tls::TlsFiles;

@@ -3,21 +3,25 @@
 use std::collections::BTreeMap;
 use std::fmt;
 use std::io;
+use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use covey_proto::{
-    CodecName, Connected, Decoder, Ended, Entry, FlowKey, FromApp, LOCAL_VERSION, MAX_LOCAL_FLOWS,
-    Means, Sent, ToApp, encode,
+    CodecName, Connected, Decoder, Direction, Ended, Entry, FlowCheck, FlowHeader, FlowKey,
+    FromApp, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL_FLOWS, Means, OLDEST_LOCAL, Proof,
+    ProofRefusal, Sent, ToApp, encode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::{TcpStream, UnixStream};
+use tokio::net::UnixStream;
 use tokio::sync::{Notify, watch};
 use tokio::time::{MissedTickBehavior, interval};
 
+use crate::connection::Connection;
 use crate::framing::Written;
 use crate::gate::{Gate, SendState};
+use crate::proving::Proving;
 
 /// Whether the flows of this application are scheduled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -78,6 +82,7 @@ struct OwnFlows {
     codec: Option<CodecName>,
     /// The state that was logged last.
     logged: Option<Scheduled>,
+    proving: Proving,
 }
 
 impl Default for OwnFlows {
@@ -91,6 +96,7 @@ impl Default for OwnFlows {
             coordinator: false,
             codec: None,
             logged: None,
+            proving: Proving::default(),
         }
     }
 }
@@ -152,6 +158,7 @@ impl OwnFlows {
 
     fn take_messages(&mut self) -> Vec<FromApp> {
         let mut out = Vec::new();
+        self.proving.take_messages(&mut out);
         let News { opened, written, ended, gone } = std::mem::take(&mut self.news);
         out.extend(opened.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Opened(some.to_vec())));
         if self.agent.is_some_and(|(means, _)| means.shapes()) {
@@ -191,6 +198,8 @@ pub struct Link {
     news: Notify,
 }
 
+/// How long a flow that needs a proof waits for an agent that is gone.
+const AGENT_WITHIN: Duration = Duration::from_secs(5);
 /// How long the start of an application waits for the agent.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Time between two attempts to connect to the agent.
@@ -239,10 +248,10 @@ impl Link {
         self.lock().codec
     }
 
-    /// Opens a flow over `socket`.
-    pub fn open(&self, key: FlowKey, socket: Arc<TcpStream>) -> Arc<Gate> {
+    /// Opens a flow over `connection`.
+    pub fn open(&self, key: FlowKey, connection: Arc<Connection>) -> Arc<Gate> {
         let mut own = self.lock();
-        let gate = Arc::new(Gate::new(socket, SendState::Free));
+        let gate = Arc::new(Gate::new(connection, SendState::Free));
         let flow = SendingFlow { gate: gate.clone(), entry: None, since: Instant::now() };
         own.set_gate(&flow);
         own.flows.insert(key, flow);
@@ -288,6 +297,52 @@ impl Link {
         self.news.notify_one();
     }
 
+    /// The proof that a flow's header shows; `None` if it shows none. Waits for an agent that is gone, for at most
+    /// [`AGENT_WITHIN`].
+    pub async fn prove(&self, key: FlowKey, direction: Direction) -> Option<Proof> {
+        let until = Instant::now() + AGENT_WITHIN;
+        loop {
+            let answer = {
+                let mut own = self.lock();
+                if !own.proving.is_on {
+                    return None;
+                }
+                own.agent.is_some().then(|| own.proving.ask(key, direction))
+            };
+            if let Some(answer) = answer {
+                self.news.notify_one();
+                if let Ok(proof) = answer.await {
+                    return proof;
+                }
+            }
+            if Instant::now() >= until {
+                let FlowKey { coflow, flow } = key;
+                tracing::warn!(coflow, flow, "no agent: a flow begins without a proof");
+                return None;
+            }
+            tokio::time::sleep(RETRY / 4).await;
+        }
+    }
+
+    /// Why the header of a flow is refused, if it is. Without an agent nobody can tell.
+    pub async fn check(
+        &self,
+        header: &FlowHeader,
+        proof: Option<Proof>,
+        peer: SocketAddr,
+    ) -> Option<ProofRefusal> {
+        let answer = {
+            let mut own = self.lock();
+            if !own.proving.is_on || own.agent.is_none() {
+                return None;
+            }
+            let FlowHeader { key, direction, .. } = *header;
+            own.proving.check(FlowCheck { number: 0, key, direction, proof, peer })
+        };
+        self.news.notify_one();
+        answer.await.ok().flatten()
+    }
+
     /// Number of ends that the coordinator has not acknowledged.
     pub fn unacknowledged(&self) -> usize {
         self.lock().unacknowledged.len()
@@ -295,10 +350,13 @@ impl Link {
 }
 
 async fn run(link: std::sync::Weak<Link>, path: PathBuf, tell: watch::Sender<bool>) {
+    let mut version = LOCAL_VERSION;
     loop {
-        let over = match UnixStream::connect(&path).await {
+        let connected = UnixStream::connect(&path).await;
+        let is_there = connected.is_ok();
+        let over = match connected {
             Ok(stream) => tokio::select! {
-                over = talk(&link, stream, &tell) => over,
+                over = talk(&link, stream, &tell, version) => over,
                 silent = watch_silence(&link, &path) => Err(silent),
             },
             Err(error) => Err(error),
@@ -307,9 +365,16 @@ async fn run(link: std::sync::Weak<Link>, path: PathBuf, tell: watch::Sender<boo
         if let Err(error) = over {
             tracing::debug!(agent = %path.display(), %error, "no agent");
         }
+        // An agent that knows no later version than the oldest ends the connection.
+        let may_be_older = is_there && version == LOCAL_VERSION && link.port().is_none();
+        version = if may_be_older { OLDEST_LOCAL } else { LOCAL_VERSION };
+        if may_be_older {
+            continue;
+        }
         {
             let mut own = link.lock();
             own.agent = None;
+            own.proving.agent_left();
             own.coordinator = false;
             own.codec = None;
             own.changed();
@@ -329,7 +394,8 @@ async fn watch_silence(link: &std::sync::Weak<Link>, path: &Path) -> io::Error {
         tokio::time::sleep(SILENCE / 2).await;
         let is_due = link.upgrade().is_some_and(|link| {
             let own = link.lock();
-            let waits = !(own.flows.is_empty() && own.unacknowledged.is_empty());
+            let is_idle = own.flows.is_empty() && own.unacknowledged.is_empty();
+            let waits = !is_idle || own.proving.waits();
             waits && own.agent.is_some() && own.heard.elapsed() >= SILENCE
         });
         if !is_due {
@@ -362,6 +428,7 @@ async fn talk(
     link: &std::sync::Weak<Link>,
     stream: UnixStream,
     tell: &watch::Sender<bool>,
+    version: u16,
 ) -> io::Result<()> {
     let (mut reader, mut writer) = stream.into_split();
     let mut decoder = Decoder::default();
@@ -369,7 +436,7 @@ async fn talk(
     let mut ticks = interval(Duration::from_secs(3600));
     let mut reports = false;
     let mut bytes = Vec::new();
-    encode(&FromApp::Hello(LOCAL_VERSION), &mut bytes);
+    encode(&FromApp::Hello(version), &mut bytes);
     loop {
         writer.write_all(&bytes).await?;
         bytes.clear();
@@ -420,10 +487,13 @@ fn heard(link: &Link, message: ToApp) -> io::Result<()> {
     let mut own = link.lock();
     match message {
         ToApp::Refused => return Err(io::Error::other("the agent refuses this application")),
-        ToApp::Welcome { version, .. } if version != LOCAL_VERSION => {
+        ToApp::Welcome { version, .. } if !(OLDEST_LOCAL..=LOCAL_VERSION).contains(&version) => {
             return Err(io::Error::other("the agent speaks another version"));
         }
-        ToApp::Welcome { means, port, .. } => own.welcomed(means, port),
+        ToApp::Welcome { version, means, port, .. } => {
+            own.welcomed(means, port);
+            own.proving.is_on &= version >= LOCAL_TOKENS;
+        }
         ToApp::Coordinator { heard, codec } => {
             own.coordinator = heard;
             own.codec = codec;
@@ -442,6 +512,9 @@ fn heard(link: &Link, message: ToApp) -> io::Result<()> {
                 own.unacknowledged.remove(&key);
             }
         }
+        ToApp::Proving(is_on) => own.proving.is_on = is_on,
+        ToApp::Proofs(proofs) => own.proving.proved(proofs),
+        ToApp::Checked(checked) => own.proving.checked(checked),
     }
     Ok(())
 }

@@ -5,7 +5,8 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use covey_api::{
-    Client as Connection, ClientError, CoflowSpec, CoflowStatus, Endpoint, Page, Response, Update,
+    Client as Connection, ClientError, CoflowSpec, CoflowStatus, CredentialError, Endpoint, Page,
+    Response, Update,
 };
 use thiserror::Error;
 use tokio_rustls::rustls::pki_types::CertificateDer;
@@ -40,6 +41,9 @@ pub enum RestError {
         /// What is wrong.
         what: String,
     },
+    /// The files for TLS with other hosts cannot be used.
+    #[error(transparent)]
+    Tls(#[from] CredentialError),
     /// The mode's settings are none of the policy `stream`.
     #[error("mode stream: {0}")]
     Mode(String),

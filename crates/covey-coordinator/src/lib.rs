@@ -12,6 +12,10 @@ mod authority;
 mod connections;
 mod driver;
 #[cfg(feature = "server")]
+mod flow_secret;
+#[cfg(feature = "server")]
+mod hex;
+#[cfg(feature = "server")]
 mod journal;
 mod layers;
 mod record;

@@ -2,6 +2,7 @@
 
 use crate::bytes::{ADDRESS, IP, Reader, Write};
 use crate::codec::CodecName;
+use crate::direction::Direction;
 use crate::flow::FlowKey;
 use crate::frame::Message;
 use crate::message::{
@@ -9,6 +10,7 @@ use crate::message::{
     MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
     Use, Uses, Welcome,
 };
+use crate::proof::{FlowAnswer, FlowAsk, FlowKeys, FlowTokens, Key, Purpose, TOKEN, Token};
 use crate::version::{APPEARANCES, USES};
 
 /// Bytes of an item in a body.
@@ -21,6 +23,8 @@ const OF_USE: usize = 13;
 const NUMBER: usize = 8;
 const ANNOUNCEMENT: usize = 9 + KEY;
 const APPEARANCE: usize = 17 + 2 * ADDRESS;
+const ASK: usize = KEY + 2 + TOKEN;
+const ANSWER: usize = ASK + 1 + TOKEN;
 
 pub(crate) fn write_entries(entries: &[Entry], out: &mut Vec<u8>) {
     for &Entry { key, layer, rate, codec } in entries {
@@ -201,6 +205,63 @@ fn read_appeared(body: &mut Reader<'_>) -> Option<Appeared> {
     Some(Appeared { all_in, flows })
 }
 
+fn write_ask(ask: &FlowAsk, out: &mut Vec<u8>) {
+    out.key(ask.key);
+    out.push(ask.direction.byte());
+    let (purpose, seal) = match ask.purpose {
+        Purpose::Show => (1, [0; TOKEN]),
+        Purpose::Confirm(seal) => (2, seal),
+    };
+    out.push(purpose);
+    out.extend_from_slice(&seal);
+}
+
+fn read_ask(body: &mut Reader<'_>) -> Option<FlowAsk> {
+    let (key, direction) = (body.key()?, Direction::of_byte(body.u8()?)?);
+    let purpose = match (body.u8()?, body.array()?) {
+        (1, seal) if seal == [0; TOKEN] => Purpose::Show,
+        (2, seal) => Purpose::Confirm(seal),
+        _ => return None,
+    };
+    Some(FlowAsk { key, direction, purpose })
+}
+
+fn write_answers(answers: &[FlowAnswer], out: &mut Vec<u8>) {
+    out.u32(answers.len() as u32);
+    for FlowAnswer { ask, granted } in answers {
+        write_ask(ask, out);
+        out.push(u8::from(granted.is_some()));
+        out.extend_from_slice(&granted.unwrap_or_default().0);
+    }
+}
+
+fn read_answer(body: &mut Reader<'_>) -> Option<FlowAnswer> {
+    let (ask, is_granted, token) = (read_ask(body)?, read_flag(body)?, Token::read(body)?);
+    Some(FlowAnswer { ask, granted: is_granted.then_some(token) })
+}
+
+fn write_flow_keys(keys: &FlowKeys, out: &mut Vec<u8>) {
+    out.push(match keys.mode {
+        FlowTokens::Off => 0,
+        FlowTokens::Allow => 1,
+        FlowTokens::On => 2,
+    });
+    out.extend_from_slice(&keys.receiving.0);
+    out.extend_from_slice(&keys.sending.0);
+    out.extend_from_slice(&keys.fabric.0);
+}
+
+fn read_flow_keys(body: &mut Reader<'_>) -> Option<FlowKeys> {
+    let mode = match body.u8()? {
+        0 => FlowTokens::Off,
+        1 => FlowTokens::Allow,
+        2 => FlowTokens::On,
+        _ => return None,
+    };
+    let (receiving, sending) = (Key::read(body)?, Key::read(body)?);
+    Some(FlowKeys { mode, receiving, sending, fabric: Key::read(body)? })
+}
+
 fn read_welcome(body: &mut Reader<'_>) -> Option<Welcome> {
     let version = body.u16()?;
     Some(Welcome {
@@ -273,6 +334,16 @@ impl Message for FromAgent {
                 out.push(12);
                 write_appeared(appeared, out);
             }
+            FromAgent::Asks(asks) => {
+                out.push(13);
+                out.u32(asks.len() as u32);
+                asks.iter().for_each(|ask| write_ask(ask, out));
+            }
+            FromAgent::Checked { refused, unproven } => {
+                out.push(14);
+                out.u64(*refused);
+                out.u64(*unproven);
+            }
         }
     }
 
@@ -300,6 +371,11 @@ impl Message for FromAgent {
                 FromAgent::Addresses(body.items(count, IP, Reader::ip)?)
             }
             12 => FromAgent::Appeared(read_appeared(body)?),
+            13 => {
+                let count = body.u32()?;
+                FromAgent::Asks(body.items(count, ASK, read_ask)?)
+            }
+            14 => FromAgent::Checked { refused: body.u64()?, unproven: body.u64()? },
             _ => return None,
         })
     }
@@ -369,6 +445,14 @@ impl Message for ToAgent {
                 out.push(10);
                 write_numbers(numbers, out);
             }
+            ToAgent::Keys(keys) => {
+                out.push(11);
+                write_flow_keys(keys, out);
+            }
+            ToAgent::Tokens(answers) => {
+                out.push(12);
+                write_answers(answers, out);
+            }
         }
     }
 
@@ -401,6 +485,11 @@ impl Message for ToAgent {
             }
             9 => ToAgent::Taken(read_numbers(body)?),
             10 => ToAgent::Released(read_numbers(body)?),
+            11 => ToAgent::Keys(read_flow_keys(body)?),
+            12 => {
+                let count = body.u32()?;
+                ToAgent::Tokens(body.items(count, ANSWER, read_answer)?)
+            }
             _ => return None,
         })
     }

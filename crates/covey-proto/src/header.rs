@@ -4,15 +4,24 @@ use thiserror::Error;
 
 use crate::bytes::{Reader, Write};
 use crate::codec::CodecName;
+use crate::direction::Direction;
 use crate::flow::FlowKey;
+use crate::proof::{PROOF, Proof, ProofRefusal};
 
 /// The bytes that every flow's connection begins with: a name, and the version.
 const MAGIC: [u8; 4] = *b"CVF2";
 
+/// The same of a header with a proof.
+const MAGIC_PROVEN: [u8; 4] = *b"CVF3";
+
+/// What a connection with TLS begins with: the type of a record with a handshake, and the version of records.
+pub const TLS_HANDSHAKE: u8 = 0x16;
+const TLS_MAJOR: u8 = 3;
+
 /// How the header of a flow with notes says so, in the place of `chunked`. Another version of notes has another number.
 const WITH_NOTES: u8 = 2;
 
-/// The length of a header without its label.
+/// The length of a header without its proof and its label.
 pub const HEADER: usize = 28;
 
 /// The first bytes of a flow's connection, from the side that opened it.
@@ -34,13 +43,13 @@ pub struct FlowHeader {
     pub label: Vec<u8>,
 }
 
-/// Which side of a connection sends the flow.
+/// What follows the part of a header that has a fixed length.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Direction {
-    /// The side that opened the connection.
-    Pushed,
-    /// The other; it answers with a header of its own.
-    Pulled,
+pub struct HeaderRest {
+    /// Whether a proof of [`PROOF`](crate::PROOF) bytes follows; then the label.
+    pub is_proven: bool,
+    /// The length of the label.
+    pub label: usize,
 }
 
 /// Why bytes are no header.
@@ -49,6 +58,9 @@ pub enum HeaderError {
     /// Something else connects, or another version.
     #[error("the connection does not begin like a flow's: expected {MAGIC:?}, found {0:?}")]
     Magic([u8; 4]),
+    /// The other side begins with TLS.
+    #[error("the connection begins with TLS, which this side does not have")]
+    Tls,
     /// A field has no meaning.
     #[error("{field} of a flow's header: {found} means nothing")]
     Field {
@@ -60,14 +72,16 @@ pub enum HeaderError {
 }
 
 impl FlowHeader {
-    /// Appends it to `out`. Of a label longer than 255 bytes the rest is cut off.
+    /// Appends it to `out`, without a proof. Of a label longer than 255 bytes the rest is cut off.
     pub fn encode(&self, out: &mut Vec<u8>) {
+        self.encode_with(None, out);
+    }
+
+    /// Appends it to `out`, with a proof if there is one. Versions before cannot read a header with a proof.
+    pub fn encode_with(&self, proof: Option<&Proof>, out: &mut Vec<u8>) {
         let label = &self.label[..self.label.len().min(255)];
-        out.extend(MAGIC);
-        out.push(match self.direction {
-            Direction::Pushed => 1,
-            Direction::Pulled => 2,
-        });
+        out.extend(if proof.is_some() { MAGIC_PROVEN } else { MAGIC });
+        out.push(self.direction.byte());
         out.push(u8::from(self.bytes.is_some()));
         out.push(match self.with_notes {
             true => WITH_NOTES,
@@ -76,24 +90,27 @@ impl FlowHeader {
         out.push(label.len() as u8);
         out.key(self.key);
         out.u64(self.bytes.unwrap_or(0));
+        if proof.is_some() {
+            out.extend(Proof::encode(proof));
+        }
         out.extend_from_slice(label);
     }
 
-    /// Reads the part of fixed length; the label has still to come. Returns its length too.
+    /// Reads the part of fixed length. Returns what follows, too.
     ///
     /// # Errors
     /// When it is no header.
-    pub fn decode(fixed: &[u8; HEADER]) -> Result<(FlowHeader, usize), HeaderError> {
+    pub fn decode(fixed: &[u8; HEADER]) -> Result<(FlowHeader, HeaderRest), HeaderError> {
         let [a, b, c, d, direction, sized, chunked, label, rest @ ..] = fixed;
-        if [*a, *b, *c, *d] != MAGIC {
-            return Err(HeaderError::Magic([*a, *b, *c, *d]));
-        }
-        let bad = |field, found: u8| HeaderError::Field { field, found: found.into() };
-        let direction = match direction {
-            1 => Direction::Pushed,
-            2 => Direction::Pulled,
-            _ => return Err(bad("direction", *direction)),
+        let is_proven = match [*a, *b, *c, *d] {
+            MAGIC => false,
+            MAGIC_PROVEN => true,
+            [TLS_HANDSHAKE, TLS_MAJOR, ..] => return Err(HeaderError::Tls),
+            other => return Err(HeaderError::Magic(other)),
         };
+        let bad = |field, found: u8| HeaderError::Field { field, found: found.into() };
+        let direction =
+            Direction::of_byte(*direction).ok_or_else(|| bad("direction", *direction))?;
         // A flow of unknown length comes in chunks.
         let (chunked, with_notes) = match (sized, *chunked) {
             (_, WITH_NOTES) => (true, true),
@@ -111,9 +128,37 @@ impl FlowHeader {
             (0, found) => return Err(HeaderError::Field { field: "bytes", found }),
             _ => return Err(bad("sized", *sized)),
         };
-        let label = usize::from(*label);
-        Ok((FlowHeader { key, direction, bytes, chunked, with_notes, label: Vec::new() }, label))
+        let rest = HeaderRest { is_proven, label: usize::from(*label) };
+        Ok((FlowHeader { key, direction, bytes, chunked, with_notes, label: Vec::new() }, rest))
     }
+
+    /// Reads the proof of a header, or that it has none after all.
+    ///
+    /// # Errors
+    /// When it is of an unknown kind.
+    pub fn decode_proof(bytes: &[u8; PROOF]) -> Result<Option<Proof>, HeaderError> {
+        let unknown = HeaderError::Field { field: "proof", found: bytes[0].into() };
+        Proof::read(&mut Reader::new(bytes)).ok_or(unknown)
+    }
+}
+
+/// The length of a refusal.
+pub const REFUSAL: usize = 8;
+
+/// What refusals begin with, from their last byte on. No flow has so many bytes, so that it is no confirmation.
+const REFUSED: u64 = !0xff;
+
+/// What a listener sends in place of everything else on a connection whose proof it refuses; then it closes the
+/// connection.
+pub fn refusal_to(refusal: ProofRefusal) -> [u8; REFUSAL] {
+    (REFUSED | u64::from(refusal.byte())).to_le_bytes()
+}
+
+/// The refusal in the bytes that a listener has sent; `None` if they are none.
+pub fn refusal_of(bytes: &[u8; REFUSAL]) -> Option<ProofRefusal> {
+    let [reason, rest @ ..] = bytes;
+    let is_refusal = rest.iter().all(|byte| *byte == 0xff);
+    is_refusal.then(|| ProofRefusal::of_byte(*reason)).flatten()
 }
 
 /// The length of a chunk's header.

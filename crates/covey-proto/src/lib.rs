@@ -4,12 +4,13 @@
 //! another language can speak (docs/protocol.md). This crate does no I/O: [`encode`] appends a frame to
 //! a buffer, and a [`Decoder`] takes frames out of whatever bytes have come. Bytes that mean nothing
 //! are an error, never a panic, and a length is checked before memory is taken for it.
-//! A [`FlowHeader`] tells on a flow's own connection which flow it is. Where nobody is in charge, [`Note`]s and
+//! A [`FlowHeader`] tells on a flow's own connection which flow it is, and a [`Proof`] that it is. Where nobody is in charge, [`Note`]s and
 //! [`Reply`]s travel on that connection, too.
 
 mod bytes;
 mod codec;
 mod decode;
+mod direction;
 mod encode;
 mod flow;
 mod frame;
@@ -18,22 +19,31 @@ mod local;
 mod message;
 mod names;
 mod note;
+mod proof;
 mod relay;
 mod version;
 
 pub use codec::CodecName;
 pub use decode::{Decoder, ProtoError};
+pub use direction::Direction;
 pub use flow::{FlowId, FlowKey};
 pub use frame::{Message, encode};
 pub use header::{
-    CHUNK_HEADER, ChunkHeader, Direction, FlowHeader, HEADER, HeaderError, MAX_CHUNK, NOTE,
+    CHUNK_HEADER, ChunkHeader, FlowHeader, HEADER, HeaderError, HeaderRest, MAX_CHUNK, NOTE,
+    REFUSAL, TLS_HANDSHAKE, refusal_of, refusal_to,
 };
-pub use local::{Connected, FromApp, LOCAL_VERSION, MAX_LOCAL, MAX_LOCAL_FLOWS, Means, ToApp};
+pub use local::{
+    Connected, FlowCheck, FromApp, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL, MAX_LOCAL_CHECKS,
+    MAX_LOCAL_FLOWS, Means, OLDEST_LOCAL, ToApp,
+};
 pub use message::{
     Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello,
     MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
     Use, Uses, Welcome,
 };
 pub use note::{Note, REPLY, Reply};
+pub use proof::{
+    FlowAnswer, FlowAsk, FlowKeys, FlowTokens, Key, Mac, PROOF, Proof, ProofRefusal, Purpose, Token,
+};
 pub use relay::{FromRelay, MAX_PIECE, Opening, RELAY_VERSION, RelayHello, ToRelay};
-pub use version::{APPEARANCES, IDS, OLDEST, USES, VERSION, common_version};
+pub use version::{APPEARANCES, IDS, OLDEST, TOKENS, USES, VERSION, common_version};

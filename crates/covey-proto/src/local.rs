@@ -4,6 +4,7 @@ use std::net::SocketAddr;
 
 use crate::bytes::{ADDRESS, Reader, Write};
 use crate::codec::CodecName;
+use crate::direction::Direction;
 use crate::encode::{
     ENTRY, KEY, read_ended, read_entry, read_keys, read_sent, write_ended, write_entries,
     write_keys, write_sent,
@@ -11,12 +12,22 @@ use crate::encode::{
 use crate::flow::FlowKey;
 use crate::frame::Message;
 use crate::message::{Ended, Entry, Sent};
+use crate::proof::{PROOF, Proof, ProofRefusal};
 
-/// The version of the local messages. Both sides must speak the same.
-pub const LOCAL_VERSION: u16 = 2;
+/// The version of the local messages. An agent speaks that of the application, if it is no later one.
+pub const LOCAL_VERSION: u16 = 3;
+
+/// The oldest version that is still spoken.
+pub const OLDEST_LOCAL: u16 = 2;
+
+/// The first version in which applications ask for proofs of flows and have them checked.
+pub const LOCAL_TOKENS: u16 = 3;
 
 /// The most bytes in a frame after its length, in both directions.
 pub const MAX_LOCAL: usize = 1 << 20;
+
+/// The most headers of flows to be checked in one frame.
+pub const MAX_LOCAL_CHECKS: usize = 10_000;
 
 /// The most flows named in one frame.
 pub const MAX_LOCAL_FLOWS: usize = 20_000;
@@ -68,6 +79,25 @@ pub enum FromApp {
     Gone(Vec<FlowKey>),
     /// Where flows that have been opened go, for a host that shapes.
     Connected(Vec<Connected>),
+    /// Proofs are asked for, by flow and the direction of its header. Each is answered by [`ToApp::Proofs`].
+    Asks(Vec<(FlowKey, Direction)>),
+    /// Headers of flows have come from other hosts. Each is answered by [`ToApp::Checked`].
+    Checks(Vec<FlowCheck>),
+}
+
+/// The header of a flow that has come from another host.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct FlowCheck {
+    /// The number by which the answer names it.
+    pub number: u32,
+    /// The flow that it claims to be.
+    pub key: FlowKey,
+    /// Its direction.
+    pub direction: Direction,
+    /// What it shows.
+    pub proof: Option<Proof>,
+    /// Where it comes from.
+    pub peer: SocketAddr,
 }
 
 /// The connection of a flow.
@@ -108,9 +138,41 @@ pub enum ToApp {
     },
     /// The agent speaks another version, or there is no room for more.
     Refused,
+    /// The proofs that were asked for, by flow and direction; `None`: the header is to show none.
+    Proofs(Vec<(FlowKey, Direction, Option<Proof>)>),
+    /// Which headers are refused, and why, by the numbers of the checks.
+    Checked(Vec<(u32, Option<ProofRefusal>)>),
+    /// Whether headers of flows show proofs, and are to be checked, from now on.
+    Proving(bool),
 }
 
 const CONNECTED: usize = KEY + 2 * ADDRESS;
+const ASK: usize = KEY + 1;
+const CHECK: usize = 4 + ASK + PROOF + ADDRESS;
+const OF_PROOF: usize = ASK + PROOF;
+const OF_CHECK: usize = 5;
+
+fn read_direction(body: &mut Reader<'_>) -> Option<Direction> {
+    Direction::of_byte(body.u8()?)
+}
+
+fn read_check(body: &mut Reader<'_>) -> Option<FlowCheck> {
+    Some(FlowCheck {
+        number: body.u32()?,
+        key: body.key()?,
+        direction: read_direction(body)?,
+        proof: Proof::read(body)?,
+        peer: body.address()?,
+    })
+}
+
+fn read_checked(body: &mut Reader<'_>) -> Option<(u32, Option<ProofRefusal>)> {
+    let number = body.u32()?;
+    match body.u8()? {
+        0 => Some((number, None)),
+        reason => Some((number, Some(ProofRefusal::of_byte(reason)?))),
+    }
+}
 
 impl Message for FromApp {
     const MAX: usize = MAX_LOCAL;
@@ -141,6 +203,25 @@ impl Message for FromApp {
                 }
             }
             FromApp::Written(keys) => write_keys(7, keys, out),
+            FromApp::Asks(asks) => {
+                out.push(8);
+                out.u32(asks.len() as u32);
+                for &(key, direction) in asks {
+                    out.key(key);
+                    out.push(direction.byte());
+                }
+            }
+            FromApp::Checks(checks) => {
+                out.push(9);
+                out.u32(checks.len() as u32);
+                for FlowCheck { number, key, direction, proof, peer } in checks {
+                    out.u32(*number);
+                    out.key(*key);
+                    out.push(direction.byte());
+                    out.extend(Proof::encode(proof.as_ref()));
+                    out.address(*peer);
+                }
+            }
         }
     }
 
@@ -159,6 +240,15 @@ impl Message for FromApp {
                 })?)
             }
             7 => FromApp::Written(read_keys(body)?),
+            8 => {
+                let count = body.u32()?;
+                let ask = |body: &mut Reader<'_>| Some((body.key()?, read_direction(body)?));
+                FromApp::Asks(body.items(count, ASK, ask)?)
+            }
+            9 => {
+                let count = body.u32()?;
+                FromApp::Checks(body.items(count, CHECK, read_check)?)
+            }
             _ => return None,
         })
     }
@@ -187,6 +277,24 @@ impl Message for ToApp {
                 out.extend([4, u8::from(*heard), CodecName::byte(*codec)]);
             }
             ToApp::Refused => out.push(5),
+            ToApp::Proofs(proofs) => {
+                out.push(6);
+                out.u32(proofs.len() as u32);
+                for (key, direction, proof) in proofs {
+                    out.key(*key);
+                    out.push(direction.byte());
+                    out.extend(Proof::encode(proof.as_ref()));
+                }
+            }
+            ToApp::Checked(checked) => {
+                out.push(7);
+                out.u32(checked.len() as u32);
+                for (number, refusal) in checked {
+                    out.u32(*number);
+                    out.push(refusal.map_or(0, ProofRefusal::byte));
+                }
+            }
+            ToApp::Proving(is_proving) => out.extend([8, u8::from(*is_proving)]),
         }
     }
 
@@ -218,6 +326,21 @@ impl Message for ToApp {
                 codec: CodecName::read(body)?,
             },
             5 => ToApp::Refused,
+            6 => {
+                let count = body.u32()?;
+                ToApp::Proofs(body.items(count, OF_PROOF, |body| {
+                    Some((body.key()?, read_direction(body)?, Proof::read(body)?))
+                })?)
+            }
+            7 => {
+                let count = body.u32()?;
+                ToApp::Checked(body.items(count, OF_CHECK, read_checked)?)
+            }
+            8 => ToApp::Proving(match body.u8()? {
+                0 => false,
+                1 => true,
+                _ => return None,
+            }),
             _ => return None,
         })
     }

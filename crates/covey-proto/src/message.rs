@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::codec::CodecName;
 use crate::flow::{FlowId, FlowKey};
+use crate::proof::{FlowAnswer, FlowAsk, FlowKeys};
 
 /// The most bytes in a frame after its length, to an agent: a schedule of some 600,000 flows.
 pub const MAX_TO_AGENT: usize = 16 << 20;
@@ -235,6 +236,15 @@ pub enum FromAgent {
     Addresses(Vec<IpAddr>),
     /// Flows that no application has named. From now on they are named by their numbers.
     Appeared(Appeared),
+    /// Tokens of flows are asked for. Each is answered by [`ToAgent::Tokens`].
+    Asks(Vec<FlowAsk>),
+    /// What the agent has found in the headers of flows since it said this last.
+    Checked {
+        /// Flows refused.
+        refused: u64,
+        /// Flows taken without a proof, which [`FlowTokens::Allow`](crate::FlowTokens::Allow) permits.
+        unproven: u64,
+    },
 }
 
 /// From the coordinator to an agent.
@@ -262,4 +272,8 @@ pub enum ToAgent {
     Taken(Vec<u64>),
     /// These flows are not scheduled any more. The agent lets them go as if it had not reported them.
     Released(Vec<u64>),
+    /// How flows prove themselves. Said after each [`Welcome`], and when the keys change.
+    Keys(FlowKeys),
+    /// What the agent has asked of flows.
+    Tokens(Vec<FlowAnswer>),
 }

@@ -18,7 +18,10 @@ impl FromAgent {
             | FromAgent::Processor(_)
             | FromAgent::Keeps(_)
             | FromAgent::Addresses(_)
-            | FromAgent::Appeared(_) => {}
+            | FromAgent::Appeared(_)
+            // A token is over the name that the header has.
+            | FromAgent::Asks(_)
+            | FromAgent::Checked { .. } => {}
         }
     }
 }
@@ -39,7 +42,9 @@ impl ToAgent {
             | ToAgent::Over(_)
             | ToAgent::Flows(_)
             | ToAgent::Taken(_)
-            | ToAgent::Released(_) => {}
+            | ToAgent::Released(_)
+            | ToAgent::Keys(_)
+            | ToAgent::Tokens(_) => {}
         }
     }
 }

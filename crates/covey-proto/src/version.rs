@@ -1,7 +1,7 @@
 //! The versions of the messages between agent and coordinator.
 
 /// The version that this crate speaks.
-pub const VERSION: u16 = 5;
+pub const VERSION: u16 = 6;
 
 /// The oldest version that it still speaks.
 pub const OLDEST: u16 = 2;
@@ -18,6 +18,10 @@ pub const IDS: u16 = 4;
 /// The first version in which agents report flows that no application has named
 /// ([`FromAgent::Appeared`](crate::FromAgent::Appeared)), if the coordinator asks for them.
 pub const APPEARANCES: u16 = 5;
+
+/// The first version in which agents ask for tokens of flows ([`FromAgent::Asks`](crate::FromAgent::Asks)), and have
+/// keys to check those of others ([`ToAgent::Keys`](crate::ToAgent::Keys)).
+pub const TOKENS: u16 = 6;
 
 /// The version to speak with a side of version `theirs`: the lower one, if it is still spoken.
 pub fn common_version(theirs: u16) -> Option<u16> {

@@ -4,10 +4,11 @@ use std::net::{IpAddr, SocketAddr};
 
 use covey_proto::{
     APPEARANCES, Appearance, Appeared, CHUNK_HEADER, ChunkHeader, CodecName, Compressor, Connected,
-    Decoder, Direction, Ended, Entry, FlowAnnouncement, FlowHeader, FlowId, FlowKey, FromAgent,
-    FromApp, FromRelay, HEADER, Hello, MAX_PIECE, Means, Message, Note, Opening, Processor,
-    ProtoError, Refusal, RelayHello, Reply, ReportThreshold, Schedule, Sent, ToAgent, ToApp,
-    ToRelay, USES, Use, Uses, Welcome, encode,
+    Decoder, Direction, Ended, Entry, FlowAnnouncement, FlowAnswer, FlowAsk, FlowCheck, FlowHeader,
+    FlowId, FlowKey, FlowKeys, FlowTokens, FromAgent, FromApp, FromRelay, HEADER, Hello, Key,
+    MAX_PIECE, Means, Message, Note, Opening, PROOF, Processor, Proof, ProofRefusal, ProtoError,
+    Purpose, Refusal, RelayHello, Reply, ReportThreshold, Schedule, Sent, ToAgent, ToApp, ToRelay,
+    Token, USES, Use, Uses, Welcome, encode, refusal_of, refusal_to,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -58,6 +59,53 @@ fn processor() -> impl Strategy<Value = Processor> {
         .prop_map(|(share, compressors)| Processor { share, compressors })
 }
 
+fn direction() -> impl Strategy<Value = Direction> {
+    prop_oneof![Just(Direction::Pushed), Just(Direction::Pulled)]
+}
+
+fn token() -> impl Strategy<Value = Token> {
+    any::<[u8; 16]>().prop_map(Token)
+}
+
+fn proof() -> impl Strategy<Value = Proof> {
+    prop_oneof![
+        token().prop_map(Proof::Coordinator),
+        (token(), token()).prop_map(|(token, seal)| Proof::Agent { token, seal })
+    ]
+}
+
+fn ask() -> impl Strategy<Value = FlowAsk> {
+    let purpose = prop_oneof![Just(Purpose::Show), any::<[u8; 16]>().prop_map(Purpose::Confirm)];
+    (key(), direction(), purpose).prop_map(|(key, direction, purpose)| FlowAsk {
+        key,
+        direction,
+        purpose,
+    })
+}
+
+fn flow_keys() -> impl Strategy<Value = FlowKeys> {
+    let mode = prop_oneof![Just(FlowTokens::Off), Just(FlowTokens::Allow), Just(FlowTokens::On)];
+    (mode, any::<[[u8; 32]; 3]>()).prop_map(|(mode, keys)| {
+        let [receiving, sending, fabric] = keys.map(Key);
+        FlowKeys { mode, receiving, sending, fabric }
+    })
+}
+
+fn flow_check() -> impl Strategy<Value = FlowCheck> {
+    (any::<u32>(), key(), direction(), proptest::option::of(proof()), address()).prop_map(
+        |(number, key, direction, proof, peer)| FlowCheck { number, key, direction, proof, peer },
+    )
+}
+
+fn proof_refusal() -> impl Strategy<Value = ProofRefusal> {
+    prop_oneof![
+        Just(ProofRefusal::Missing),
+        Just(ProofRefusal::Wrong),
+        Just(ProofRefusal::OtherPort),
+        Just(ProofRefusal::NoTls)
+    ]
+}
+
 fn from_agent() -> impl Strategy<Value = FromAgent> {
     let hello = (any::<u16>(), any::<u32>(), any::<(u64, u64)>(), vec(any::<u8>(), 0..256));
     prop_oneof![
@@ -83,6 +131,9 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
                 FromAgent::Appeared(Appeared { all_in, flows })
             }
         ),
+        vec(ask(), 0..20).prop_map(FromAgent::Asks),
+        any::<(u64, u64)>()
+            .prop_map(|(refused, unproven)| FromAgent::Checked { refused, unproven }),
         Just(FromAgent::Resync),
         Just(FromAgent::Alive),
     ]
@@ -118,6 +169,11 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
         vec(any::<u64>(), 0..20).prop_map(ToAgent::Taken),
         vec(any::<u64>(), 0..20).prop_map(ToAgent::Released),
         vec(announcement(), 0..20).prop_map(ToAgent::Flows),
+        flow_keys().prop_map(ToAgent::Keys),
+        vec((ask(), proptest::option::of(token())), 0..20).prop_map(|answers| {
+            let answer = |(ask, granted)| FlowAnswer { ask, granted };
+            ToAgent::Tokens(answers.into_iter().map(answer).collect())
+        }),
         Just(ToAgent::Alive),
         schedule.prop_map(|((epoch, version, base), set, removed)| ToAgent::Schedule(Schedule {
             epoch,
@@ -153,6 +209,8 @@ fn from_app() -> impl Strategy<Value = FromApp> {
         vec(key(), 0..20).prop_map(FromApp::Gone),
         vec(key(), 0..20).prop_map(FromApp::Written),
         vec(connected(), 0..20).prop_map(FromApp::Connected),
+        vec((key(), direction()), 0..20).prop_map(FromApp::Asks),
+        vec(flow_check(), 0..20).prop_map(FromApp::Checks),
     ]
 }
 
@@ -187,6 +245,9 @@ fn to_app() -> impl Strategy<Value = ToApp> {
         vec(key(), 0..20).prop_map(ToApp::Acknowledged),
         (any::<bool>(), codec()).prop_map(|(heard, codec)| ToApp::Coordinator { heard, codec }),
         Just(ToApp::Refused),
+        vec((key(), direction(), proptest::option::of(proof())), 0..20).prop_map(ToApp::Proofs),
+        vec((any::<u32>(), proptest::option::of(proof_refusal())), 0..20).prop_map(ToApp::Checked),
+        any::<bool>().prop_map(ToApp::Proving),
     ]
 }
 
@@ -280,12 +341,18 @@ proptest! {
     }
 
     #[test]
-    fn a_header_comes_as_it_was_sent(header in header()) {
+    fn a_header_comes_as_it_was_sent(header in header(), proof in proptest::option::of(proof())) {
         let mut bytes = Vec::new();
-        header.encode(&mut bytes);
-        let (fixed, label) = bytes.split_first_chunk::<HEADER>().expect("at least the fixed part");
-        let (mut found, length) = FlowHeader::decode(fixed).expect("what was encoded");
-        prop_assert_eq!(length, label.len());
+        header.encode_with(proof.as_ref(), &mut bytes);
+        let (fixed, mut label) = bytes.split_first_chunk::<HEADER>().expect("the fixed part");
+        let (mut found, rest) = FlowHeader::decode(fixed).expect("what was encoded");
+        prop_assert_eq!(rest.is_proven, proof.is_some());
+        if rest.is_proven {
+            let (bytes, rest) = label.split_first_chunk::<PROOF>().expect("a proof");
+            prop_assert_eq!(FlowHeader::decode_proof(bytes).expect("what was encoded"), proof);
+            label = rest;
+        }
+        prop_assert_eq!(rest.label, label.len());
         found.label = label.to_vec();
         prop_assert_eq!(found, header);
     }
@@ -297,14 +364,48 @@ proptest! {
         if named {
             bytes[..7].copy_from_slice(b"CVF2\x01\x01\x01");
         }
-        if let Ok((header, label)) = FlowHeader::decode(&bytes) {
+        if let Ok((header, rest)) = FlowHeader::decode(&bytes) {
             let mut again = Vec::new();
             header.encode(&mut again);
             bytes[7] = 0;
             prop_assert_eq!(&again, &bytes);
-            prop_assert!(label < 256);
+            prop_assert!(rest.label < 256);
         }
         prop_assert_eq!(named, FlowHeader::decode(&bytes).is_ok());
+    }
+
+    #[test]
+    fn a_proof_of_garbage_is_an_error_or_encodes_to_the_same(
+        token in any::<[u8; 32]>(), is_short in any::<bool>(), kind in 0..4_u8,
+    ) {
+        let mut bytes = [0; PROOF];
+        bytes[0] = kind;
+        bytes[1..].copy_from_slice(&token);
+        if is_short {
+            bytes[17..].fill(0);
+        }
+        match FlowHeader::decode_proof(&bytes) {
+            Ok(Some(proof)) => {
+                let key = FlowKey { coflow: 1, flow: 2 };
+                let (direction, label) = (Direction::Pushed, Vec::new());
+                let header = FlowHeader {
+                    key, direction, bytes: None, chunked: true, with_notes: false, label,
+                };
+                let mut again = Vec::new();
+                header.encode_with(Some(&proof), &mut again);
+                prop_assert_eq!(&again[HEADER..], &bytes);
+            }
+            Ok(None) => prop_assert_eq!(bytes, [0; PROOF]),
+            Err(_) => prop_assert!(kind != 2 && (kind != 1 || !is_short)),
+        }
+    }
+
+    #[test]
+    fn a_refusal_is_no_number_of_bytes_and_no_header(refusal in proof_refusal(), bytes in 0..u64::MAX >> 1) {
+        let said = refusal_to(refusal);
+        prop_assert_eq!(refusal_of(&said), Some(refusal));
+        prop_assert_eq!(refusal_of(&bytes.to_le_bytes()), None);
+        prop_assert_eq!(refusal_of(b"CVF3\x01\x01\x01\x02"), None);
     }
 
     #[test]
@@ -478,6 +579,12 @@ fn a_flow_s_header_is_laid_out_as_documented() {
     let mut bytes = Vec::new();
     header.encode(&mut bytes);
     assert_eq!(bytes, b"CVF2\x01\x01\x01\x02\x02\x01\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0ab");
+    bytes.clear();
+    let token = Token(*b"0123456789abcdef");
+    let seal = Token(*b"ABCDEFGHIJKLMNOP");
+    header.encode_with(Some(&Proof::Agent { token, seal }), &mut bytes);
+    let proven = b"CVF3\x01\x01\x01\x02\x02\x01\0\0\0\0\0\0\x03\0\0\0\x05\0\0\0\0\0\0\0";
+    assert_eq!(bytes, [&proven[..], b"\x020123456789abcdefABCDEFGHIJKLMNOP", b"ab"].concat());
     bytes.clear();
     FlowHeader { with_notes: true, ..header }.encode(&mut bytes);
     assert_eq!(bytes[6], 2);

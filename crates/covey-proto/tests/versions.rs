@@ -1,18 +1,20 @@
 //! The bytes of each version that is spoken are read as they were meant, and written as they were.
 
 use covey_proto::{
-    Appearance, Appeared, CodecName, Compressor, Decoder, Ended, Entry, FlowAnnouncement, FlowId,
-    FlowKey, FromAgent, Hello, Message, OLDEST, Processor, Refusal, ReportThreshold, Schedule,
-    Sent, ToAgent, Use, Uses, VERSION, Welcome, common_version, encode,
+    Appearance, Appeared, CodecName, Compressor, Decoder, Direction, Ended, Entry,
+    FlowAnnouncement, FlowAnswer, FlowAsk, FlowId, FlowKey, FlowKeys, FlowTokens, FromAgent, Hello,
+    Key, Message, OLDEST, Processor, Purpose, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
+    Token, Use, Uses, VERSION, Welcome, common_version, encode,
 };
 
 /// Each message of a version by its name, as bytes in hexadecimal digits; of later versions only those
 /// that are new or differ from the version before.
-const VERSIONS: [&str; 4] = [
+const VERSIONS: [&str; 5] = [
     include_str!("data/agents-2.txt"),
     include_str!("data/agents-3.txt"),
     include_str!("data/agents-4.txt"),
     include_str!("data/agents-5.txt"),
+    include_str!("data/agents-6.txt"),
 ];
 
 fn bytes(version: u16, of: &str) -> Vec<u8> {
@@ -167,6 +169,48 @@ fn what_version_5_has_more_is_understood() {
     check_in(5, "to_agent.welcome", ToAgent::Welcome(welcome));
     check_in(5, "to_agent.taken", ToAgent::Taken(vec![17, 18]));
     check_in(5, "to_agent.released", ToAgent::Released(vec![17]));
+}
+
+#[test]
+fn what_version_6_has_more_is_understood() {
+    let hello = Hello { version: 6, port: 7, holds: (3, 9), token: b"abc".to_vec() };
+    check_in(6, "from_agent.hello", FromAgent::Hello(hello));
+    let shown = FlowAsk { key: KEY, direction: Direction::Pushed, purpose: Purpose::Show };
+    let seal = std::array::from_fn(|k| 32 + k as u8);
+    let confirmed =
+        FlowAsk { key: KEY, direction: Direction::Pulled, purpose: Purpose::Confirm(seal) };
+    check_in(6, "from_agent.asks", FromAgent::Asks(vec![shown, confirmed]));
+    check_in(6, "from_agent.checked", FromAgent::Checked { refused: 3, unproven: 4 });
+    let (report_every_s, heartbeat_s, idle_after_s) = (0.008, 1.0, 1.0);
+    let welcome = Welcome {
+        version: 6,
+        epoch: 3,
+        report_every_s,
+        heartbeat_s,
+        codec: None,
+        idle_after_s,
+        groups: true,
+    };
+    check_in(6, "to_agent.welcome", ToAgent::Welcome(welcome));
+    let modes = [FlowTokens::Off, FlowTokens::Allow, FlowTokens::On];
+    for (name, mode) in ["off", "allow", "on"].into_iter().zip(modes) {
+        let (receiving, sending, fabric) = (Key([0xaa; 32]), Key([0xbb; 32]), Key([0xcc; 32]));
+        let keys = FlowKeys { mode, receiving, sending, fabric };
+        check_in(6, &format!("to_agent.keys.{name}"), ToAgent::Keys(keys));
+    }
+    let token = Token(std::array::from_fn(|k| 16 + k as u8));
+    let answers = vec![
+        FlowAnswer { ask: shown, granted: Some(token) },
+        FlowAnswer { ask: confirmed, granted: None },
+    ];
+    check_in(6, "to_agent.tokens", ToAgent::Tokens(answers));
+}
+
+#[test]
+fn no_secret_is_shown_where_messages_are_shown() {
+    let key = Key([0xaa; 32]);
+    let keys = FlowKeys { mode: FlowTokens::On, receiving: key, sending: key, fabric: key };
+    assert!(!format!("{:?}", ToAgent::Keys(keys)).contains("170"));
 }
 
 #[test]

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use clap::{Args, ValueEnum};
 use covey_coordinator::{Config, Owner, ServeError, Server, ServerConfig};
+use covey_proto::FlowTokens;
 
 use crate::certs;
 use crate::doors::Doors;
@@ -107,6 +108,9 @@ pub struct Serve {
     health: Option<String>,
     #[command(flatten)]
     doors: Doors,
+    /// Whether flows show tokens to the hosts that they begin with
+    #[arg(long, value_enum, ignore_case = true, default_value_t = Tokens::On)]
+    flow_tokens: Tokens,
     /// Time that the body of a request may take
     #[arg(long, value_name = "TIME", default_value = "30s")]
     body_timeout: String,
@@ -136,6 +140,27 @@ enum Reports {
     Needed,
     /// Under every policy, as Aalo's agents do, for observation
     Always,
+}
+
+/// The value of `--flow-tokens`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
+enum Tokens {
+    /// A connection without a valid token is refused
+    On,
+    /// A wrong token is refused; a connection without one is taken and counted
+    Allow,
+    /// Nobody shows or checks tokens
+    Off,
+}
+
+impl From<Tokens> for FlowTokens {
+    fn from(tokens: Tokens) -> FlowTokens {
+        match tokens {
+            Tokens::On => FlowTokens::On,
+            Tokens::Allow => FlowTokens::Allow,
+            Tokens::Off => FlowTokens::Off,
+        }
+    }
 }
 
 impl Serve {
@@ -241,6 +266,7 @@ impl Serve {
                 forget_after_s: quantity::time_within("--forget-after", &self.forget_after, YEARS)?,
                 report_every_s: quantity::time_within("--report-every", &self.report_every, TICKS)?,
                 reports_always: self.reports == Reports::Always,
+                flow_tokens: self.flow_tokens.into(),
                 max_coflows: most("--max-coflows", self.max_coflows, 1)?,
                 max_flows: most("--max-flows", self.max_flows, 1)?,
                 max_expired: most("--max-expired", self.max_expired, 0)?,

@@ -10,6 +10,7 @@ use covey_proto::{
 };
 
 use super::compression::Compression;
+use super::proving::Proving;
 use super::reports::Reports;
 use super::say::{say, say_all_appeared, say_appeared, say_uses};
 use super::schedule::{HeldSchedule, Update};
@@ -35,6 +36,7 @@ pub struct Agent {
     unacknowledged: BTreeMap<FlowKey, Ended>,
     reports: Reports,
     compression: Compression,
+    proving: Proving,
     /// How flows are used, if the enforcer sees that.
     watch: Option<Watch>,
     /// Flows that no application has named.
@@ -60,6 +62,7 @@ impl Agent {
             unacknowledged: BTreeMap::new(),
             reports: Reports::default(),
             compression: Compression::default(),
+            proving: Proving::default(),
             watch: None,
             unnamed: Unnamed::default(),
             addresses: Vec::new(),
@@ -244,7 +247,8 @@ impl Agent {
                 }
                 return Ok(true);
             }
-            ToAgent::Alive => {}
+            // Those are the enforcer's affair.
+            ToAgent::Alive | ToAgent::Keys(_) | ToAgent::Tokens(_) => {}
             ToAgent::Flows(flows) => {
                 for flow in flows {
                     if let Some((former, present)) = self.names.announced(flow) {
@@ -334,6 +338,8 @@ impl Agent {
         let progress = presented.as_ref().unwrap_or(progress);
         let told = self.follow_unnamed(progress);
         let progress = told.as_ref().unwrap_or(progress);
+        // Before everything else: flows wait for the answer.
+        self.proving.say(progress, self.welcome, out);
         let uses = self.watch_progress(progress, now_s);
         let probes_changed = uses.is_some();
         let written = self.account(progress);

@@ -6,6 +6,7 @@
 )]
 mod agent;
 mod compression;
+mod proving;
 mod reports;
 mod say;
 mod schedule;

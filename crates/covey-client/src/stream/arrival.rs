@@ -5,11 +5,11 @@ use std::sync::Arc;
 use std::task::{Context, Poll};
 
 use covey_proto::Note;
-use tokio::net::TcpStream;
 
 use super::host::Host;
 use super::receiving::Counter;
 use super::replies::Replies;
+use crate::connection::Connection;
 use crate::pacing;
 
 /// The receiving end of a flow.
@@ -25,14 +25,15 @@ pub struct Arrival {
 
 impl Arrival {
     /// A flow of a coflow begins on a connection.
-    pub fn new(host: &Arc<Host>, socket: &Arc<TcpStream>, coflow: u64) -> Arrival {
+    pub fn new(host: &Arc<Host>, connection: &Arc<Connection>, coflow: u64) -> Arrival {
+        let socket = connection.socket();
         // Replies are few, and their delay is that of the schedule. A kernel that refuses only makes it longer.
         let _ =
             socket.set_nodelay(true).and_then(|()| pacing::mark(socket, pacing::mark_of_queue(0)));
-        let replies = Replies::new(socket.clone(), host.name());
-        let connection = host.new_connection();
-        let counter = host.receiving().begin(coflow, connection, replies.clone());
-        Arrival { host: host.clone(), coflow, connection, counter, replies, is_over: false }
+        let replies = Replies::new(connection.clone(), host.name());
+        let number = host.new_connection();
+        let counter = host.receiving().begin(coflow, number, replies.clone());
+        Arrival { host: host.clone(), coflow, connection: number, counter, replies, is_over: false }
     }
 
     /// So many bytes of the flow have come.

@@ -7,13 +7,15 @@ use std::task::{Context, Poll, Waker};
 use std::time::Duration;
 
 use covey_core::Time;
-use covey_proto::{Note, REPLY, Reply};
+use covey_proto::{Note, ProofRefusal, REFUSAL, REPLY, Reply, refusal_of};
 use covey_sched::stream::Escape;
 use tokio::net::TcpStream;
 
 use super::host::Host;
 use super::receiving::Decision;
 use super::replies::now_ns;
+use crate::connection::Connection;
+use crate::header::refused;
 use crate::pacing;
 
 /// How the connection has ended: the number of bytes that the receiver confirms.
@@ -36,13 +38,13 @@ pub struct Marking {
 
 impl Marking {
     /// A flow of a coflow begins on a connection.
-    pub fn new(host: &Arc<Host>, socket: &Arc<TcpStream>, coflow: u64) -> Marking {
+    pub fn new(host: &Arc<Host>, line: &Arc<Connection>, coflow: u64) -> Marking {
         let connection = host.new_connection();
         let has_news = host.begin_sending(coflow, connection);
         let end = Arc::<Mutex<End>>::default();
         let marker = Marker {
             host: host.clone(),
-            socket: socket.clone(),
+            line: line.clone(),
             coflow,
             connection,
             priority: 0,
@@ -100,7 +102,8 @@ impl Drop for Marking {
 /// Follows what the receiver of one flow says.
 struct Marker {
     host: Arc<Host>,
-    socket: Arc<TcpStream>,
+    /// The connection itself.
+    line: Arc<Connection>,
     coflow: u64,
     connection: u64,
     /// What the receiver has decided.
@@ -120,13 +123,16 @@ impl Marker {
         let mut has_heard = false;
         loop {
             tokio::select! {
-                ready = self.socket.readable() => ready?,
+                ready = self.line.readable() => ready?,
                 () = sleep_until(&self.host, self.escape.next) => {
                     self.look();
                     continue;
                 }
             }
-            match self.socket.try_read(&mut reply[come..]) {
+            match self.line.try_read(&mut reply[come..]) {
+                Ok(0) if let Some(refusal) = refusal_in(&reply[..come]) => {
+                    return Err(refused(refusal));
+                }
                 Ok(0) if !has_heard => {
                     let what = "the other side closed the connection: it may be of a version without mode stream";
                     return Err(io::Error::new(io::ErrorKind::UnexpectedEof, what));
@@ -163,7 +169,7 @@ impl Marker {
         self.priority = decision.priority;
         if let Some(rules) = self.host.escape().filter(|_| !self.escape.next.comes()) {
             self.escape.begin(rules, self.host.now());
-            self.acknowledged = acknowledged(&self.socket);
+            self.acknowledged = acknowledged(self.line.socket());
         }
         self.mark();
         self.host.note_delay(Duration::from_nanos(now_ns().saturating_sub(at_ns)));
@@ -172,7 +178,7 @@ impl Marker {
     /// Looks whether the flow starves.
     fn look(&mut self) {
         let Some(rules) = self.host.escape() else { return };
-        let before = std::mem::replace(&mut self.acknowledged, acknowledged(&self.socket));
+        let before = std::mem::replace(&mut self.acknowledged, acknowledged(self.line.socket()));
         let starves = before.is_some() && before == self.acknowledged;
         self.escape.look(rules, self.priority, starves, self.host.now());
         self.mark();
@@ -182,11 +188,16 @@ impl Marker {
     fn mark(&mut self) {
         let queue = self.priority.saturating_sub(self.escape.raised);
         if self.marked.replace(queue) != Some(queue)
-            && let Err(error) = pacing::mark(&self.socket, pacing::mark_of_queue(queue))
+            && let Err(error) = pacing::mark(self.line.socket(), pacing::mark_of_queue(queue))
         {
             tracing::warn!(%error, "the kernel does not mark the packets of a flow");
         }
     }
+}
+
+/// The refusal that has come in place of a reply.
+fn refusal_in(come: &[u8]) -> Option<ProofRefusal> {
+    refusal_of(<&[u8; REFUSAL]>::try_from(come).ok()?)
 }
 
 /// How many bytes the receiver's kernel has acknowledged; nothing if none are on their way.

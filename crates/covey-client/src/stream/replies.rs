@@ -7,10 +7,9 @@ use std::task::{Context, Poll, ready};
 use std::time::{SystemTime, UNIX_EPOCH};
 
 use covey_proto::{REPLY, Reply};
-use tokio::io::AsyncWriteExt;
-use tokio::net::TcpStream;
 
 use super::receiving::{Decision, Sender};
+use crate::connection::Connection;
 
 /// What is to be sent.
 #[derive(Debug)]
@@ -25,17 +24,21 @@ struct Outbox {
 
 impl Outbox {
     /// Sends what the socket takes. Returns whether nothing is left.
-    fn send(&mut self, socket: &TcpStream) -> io::Result<bool> {
+    fn send(&mut self, connection: &Connection) -> io::Result<bool> {
         loop {
             if self.left == 0 {
-                let Some(reply) = self.next.take() else { return Ok(true) };
+                let Some(reply) = self.next.take() else { break };
                 (self.bytes, self.left) = (reply.encode(), REPLY);
             }
-            match socket.try_write(&self.bytes[REPLY - self.left..]) {
+            match connection.try_write(&self.bytes[REPLY - self.left..]) {
                 Ok(count) => self.left -= count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => return Ok(false),
                 Err(error) => return Err(error),
             }
+        }
+        match connection.try_flush() {
+            Err(error) if error.kind() == io::ErrorKind::WouldBlock => Ok(false),
+            result => result.map(|()| true),
         }
     }
 }
@@ -43,7 +46,7 @@ impl Outbox {
 /// The replies on one connection.
 #[derive(Debug)]
 pub struct Replies {
-    socket: Arc<TcpStream>,
+    connection: Arc<Connection>,
     /// The receiver's name.
     name: u32,
     out: Mutex<Outbox>,
@@ -51,9 +54,9 @@ pub struct Replies {
 
 impl Replies {
     /// Nothing has been said yet.
-    pub fn new(socket: Arc<TcpStream>, name: u32) -> Arc<Replies> {
+    pub fn new(connection: Arc<Connection>, name: u32) -> Arc<Replies> {
         let out = Outbox { bytes: [0; REPLY], left: 0, next: None, is_waiting: false };
-        Arc::new(Replies { socket, name, out: Mutex::new(out) })
+        Arc::new(Replies { connection, name, out: Mutex::new(out) })
     }
 
     fn lock(&self) -> MutexGuard<'_, Outbox> {
@@ -67,8 +70,8 @@ impl Replies {
 
     /// Waits until everything is sent.
     pub fn poll_sent(&self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
-        while !self.lock().send(&self.socket)? {
-            ready!(self.socket.poll_write_ready(cx))?;
+        while !self.lock().send(&self.connection)? {
+            ready!(self.connection.poll_write_ready(cx))?;
         }
         Poll::Ready(Ok(()))
     }
@@ -81,13 +84,14 @@ impl Sender for Arc<Replies> {
         let mut out = self.lock();
         out.next = Some(Reply::Decided { priority: priority as u8, receiver, bytes, at_ns });
         // If the connection is broken, whoever reads or writes the flow sees it.
-        if out.send(&self.socket).is_ok_and(|is_sent| !is_sent) && !out.is_waiting {
+        if out.send(&self.connection).is_ok_and(|is_sent| !is_sent) && !out.is_waiting {
             out.is_waiting = true;
             let replies = self.clone();
             tokio::spawn(async move {
-                let is_left =
-                    |replies: &Replies| matches!(replies.lock().send(&replies.socket), Ok(false));
-                while replies.socket.writable().await.is_ok() && is_left(&replies) {}
+                let is_left = |replies: &Replies| {
+                    matches!(replies.lock().send(&replies.connection), Ok(false))
+                };
+                while replies.connection.writable().await.is_ok() && is_left(&replies) {}
                 replies.lock().is_waiting = false;
             });
         }
@@ -100,6 +104,6 @@ pub fn now_ns() -> u64 {
 }
 
 /// Tells the sender of a flow that its receiver does not decide itself.
-pub async fn refuse(socket: &mut TcpStream) -> io::Result<()> {
-    socket.write_all(&Reply::Refused.encode()).await
+pub async fn refuse(connection: &Connection) -> io::Result<()> {
+    connection.write_all(&Reply::Refused.encode()).await
 }

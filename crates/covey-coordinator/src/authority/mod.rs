@@ -36,6 +36,11 @@ use files::{io_error, read};
 use issue::make;
 use owner::Kept;
 
+use crate::hex::{hex, unhex};
+
+/// The file of the secret that flow tokens are signed with.
+pub(crate) const FLOW_SECRET: &str = "flow-secret";
+
 /// Makes the credentials in a coordinator's folder, and signs for its agents and relays.
 #[derive(Debug, Clone)]
 pub struct Authority {
@@ -105,10 +110,27 @@ impl Authority {
             create_folder(self.credentials.folder())?;
             let mut random = [0; 32];
             getrandom::fill(&mut random).map_err(|e| CredentialError::Use(e.to_string()))?;
-            let hex: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-            write_secret(&path, format!("{hex}\n").as_bytes())?;
+            write_secret(&path, format!("{}\n", hex(&random)).as_bytes())?;
         }
         read_token(&path)
+    }
+
+    /// The secret that flow tokens are signed with, which is made if there is none.
+    ///
+    /// # Errors
+    /// When it cannot be read or written, or others may read it.
+    pub fn flow_secret(&self) -> Result<[u8; 32], CredentialError> {
+        let path = self.path(FLOW_SECRET);
+        if !path.exists() {
+            create_folder(self.credentials.folder())?;
+            let mut random = [0; 32];
+            getrandom::fill(&mut random).map_err(|e| CredentialError::Use(e.to_string()))?;
+            write_secret(&path, format!("{}\n", hex(&random)).as_bytes())?;
+        }
+        let text = read_token(&path)?;
+        let secret = std::str::from_utf8(&text).ok().and_then(unhex);
+        let what = "expected 64 hexadecimal digits".to_owned();
+        secret.ok_or(CredentialError::Content { path, what })
     }
 
     /// Makes a private CA, a certificate for the coordinator under `names`, and one for agents of any port, each with
@@ -119,6 +141,7 @@ impl Authority {
     pub fn init(&self, names: &[String]) -> Result<bool, CredentialError> {
         create_folder(self.credentials.folder())?;
         self.token()?;
+        self.flow_secret()?;
         if self.credentials.has_certificates() {
             return Ok(false);
         }

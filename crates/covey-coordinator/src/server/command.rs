@@ -1,6 +1,6 @@
 //! What the decision thread is told.
 
-use covey_proto::FromAgent;
+use covey_proto::{FromAgent, Key};
 use tokio::sync::oneshot;
 
 use super::jobs::Written;
@@ -18,6 +18,8 @@ pub(super) enum Command {
     /// A connection that was full can take messages again.
     Writable(SessionId),
     Written(Written),
+    /// Flow tokens are signed with another secret from now on.
+    FlowSecret(Key),
     /// Take no more changes, and tell the sender when all changes are answered.
     Drain(oneshot::Sender<()>),
 }

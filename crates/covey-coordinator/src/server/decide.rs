@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use covey_api::AgentStatus;
+use covey_api::{AgentStatus, hmac_sha256};
 use covey_core::Time;
 use covey_proto::{FromAgent, Schedule, ToAgent, encode};
 use tokio::runtime::Handle;
@@ -182,6 +182,7 @@ impl Decider {
             }
             Command::Written(Written::Writable) => self.writable(),
             Command::Written(Written::Lost) => self.rewrite(),
+            Command::FlowSecret(secret) => self.coordinator.set_flow_secret(secret, hmac_sha256),
             Command::Drain(drained) => self.state.drained = Some(drained),
         }
     }

@@ -261,6 +261,16 @@ pub(super) fn text(
             "Flows in reports of agents whose coflows are not known: of another life of the journal, or forgotten.",
             counts.unknown,
         ),
+        (
+            "covey_flows_refused_total",
+            "Connections that hosts refused, because their proofs did not show that they are a flow's.",
+            counts.flows_refused,
+        ),
+        (
+            "covey_flows_unproven_total",
+            "Flows that hosts took without a proof.",
+            counts.flows_unproven,
+        ),
         ("covey_coflows_registered_total", "Coflows registered.", counts.registered),
         ("covey_coflows_gone_total", "Coflows ended or deregistered.", counts.gone),
         (

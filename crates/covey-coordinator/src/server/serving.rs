@@ -5,9 +5,10 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
+use covey_api::hmac_sha256;
 use covey_core::{AnyPolicy, Fabric, Time};
 use covey_door::Door;
-use covey_proto::CodecName;
+use covey_proto::{CodecName, Key};
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
@@ -22,6 +23,7 @@ use super::shared::{About, PAST, Shared};
 use super::{agents, push, rest, write};
 use crate::authority::{Authority, Listener, LiveTls};
 use crate::connections::{Admission, Http, PROBES, Stop, accept, bind};
+use crate::flow_secret::FlowSecret;
 use crate::journal::Journal;
 use crate::record::Record;
 use crate::reload::Watched;
@@ -43,6 +45,7 @@ pub struct Server {
     tokens: Arc<Tokens>,
     /// What is read again when it changes.
     watched: Watched,
+    flow_secret: watch::Receiver<Key>,
     epoch: u64,
 }
 
@@ -87,7 +90,8 @@ impl Server {
             authority.token()?;
         }
         let tokens = Tokens::start(&config.folder)?;
-        let watched = Watched::of(vec![tls.clone(), tokens.clone()]);
+        let flow_secret = FlowSecret::start(&config.folder)?;
+        let watched = Watched::of(vec![tls.clone(), tokens.clone(), flow_secret.clone()]);
         let (mut journal, found) = Journal::open(&config.folder)?;
         if found.torn > 0 {
             tracing::warn!(bytes = found.torn, "the journal's end was not whole and is put aside");
@@ -127,6 +131,8 @@ impl Server {
             }
             coordinator = coordinator.with_policy(fabric, policy);
         }
+        let mut flow_secret = flow_secret.follow();
+        coordinator.set_flow_secret(*flow_secret.borrow_and_update(), hmac_sha256);
         let coflows = coordinator.population().coflows;
         tracing::info!(epoch, coflows, policy = config.policy, "started");
 
@@ -210,6 +216,7 @@ impl Server {
             config,
             tokens,
             watched,
+            flow_secret,
             epoch,
         })
     }
@@ -244,6 +251,7 @@ impl Server {
         let stop_all = Stop(stop_all);
         let (doors, tls) = (&self.shared.doors, &self.shared.tls);
         tokio::spawn(self.watched.keep(reload));
+        tokio::spawn(follow_secret(self.flow_secret, self.commands.downgrade()));
         let all = Arc::new(Agents {
             commands: self.commands.clone(),
             admission: Admission { tls: tls.for_agents(), tokens: self.tokens.clone() },
@@ -298,6 +306,16 @@ impl Server {
         let _ = tokio::time::timeout(DRAIN, joined).await;
         tracing::info!("stopped");
         Ok(())
+    }
+}
+
+/// Passes on a secret of flow tokens that has changed.
+async fn follow_secret(mut secret: watch::Receiver<Key>, commands: mpsc::WeakSender<Command>) {
+    while secret.changed().await.is_ok() {
+        let key = *secret.borrow_and_update();
+        let Some(commands) = commands.upgrade() else { return };
+        // If the decision thread is gone the process is about to end.
+        let _ = commands.send(Command::FlowSecret(key)).await;
     }
 }
 

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::Time;
-use covey_proto::{Compressor, FlowId, FlowKey, ReportThreshold, Use};
+use covey_proto::{Compressor, FlowAnswer, FlowId, FlowKey, ReportThreshold, Use};
 
 use super::assignments::Assignments;
 use super::effects::SessionId;
@@ -108,13 +108,23 @@ pub(super) struct Letters {
     pub taken: Vec<u64>,
     /// The same of flows that are not scheduled any more.
     pub released: Vec<u64>,
+    /// Whether it has to hear the keys of flow tokens.
+    pub keys: bool,
+    /// What it has asked of flows.
+    pub answers: Vec<FlowAnswer>,
 }
 
 impl Letters {
     fn has_news(&self) -> bool {
-        let Letters { acknowledged, renamed, thresholds, over, taken, released } = self;
+        let Letters { acknowledged, renamed, thresholds, over, taken, released, keys, answers } =
+            self;
         let says_ends = !acknowledged.is_empty() || !over.is_empty() || !released.is_empty();
-        says_ends || !renamed.is_empty() || !thresholds.is_empty() || !taken.is_empty()
+        let says_tokens = *keys || !answers.is_empty();
+        says_ends
+            || says_tokens
+            || !renamed.is_empty()
+            || !thresholds.is_empty()
+            || !taken.is_empty()
     }
 
     pub fn take_thresholds(&mut self) -> Vec<ReportThreshold> {

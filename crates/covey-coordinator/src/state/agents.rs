@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::Time;
-use covey_proto::{FlowAnnouncement, FlowId, FlowKey, Schedule};
+use covey_proto::{FlowAnnouncement, FlowId, FlowKey, Schedule, TOKENS};
 
 use super::agent::AgentState;
 use super::assignments::Service;
@@ -109,6 +109,8 @@ impl Agents {
         agent.letters.renamed.clear();
         agent.letters.taken.clear();
         agent.letters.released.clear();
+        agent.letters.answers.clear();
+        agent.letters.keys = spoken >= TOKENS;
         agent.assignments.forget_announcements();
         before
     }

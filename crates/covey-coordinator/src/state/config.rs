@@ -1,6 +1,6 @@
 //! Limits and times of a coordinator.
 
-use covey_proto::CodecName;
+use covey_proto::{CodecName, FlowTokens};
 
 /// Options of a coordinator: its limits and times.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -35,6 +35,8 @@ pub struct Config {
     pub max_expired: usize,
     /// What the policy compresses flows with, if it does.
     pub codec: Option<CodecName>,
+    /// Whether flows prove themselves to the hosts that they begin with.
+    pub flow_tokens: FlowTokens,
 }
 
 impl Default for Config {
@@ -54,6 +56,7 @@ impl Default for Config {
             max_gone: 10_000,
             max_expired: 1_000,
             codec: None,
+            flow_tokens: FlowTokens::On,
         }
     }
 }

@@ -13,6 +13,7 @@ use super::coflows::{Coflows, Tally};
 use super::config::Config;
 use super::dirty::Dirty;
 use super::effects::{Counts, Effects, Output, Population};
+use super::flow_tokens::Signer;
 use super::journal_queue::JournalQueue;
 use crate::SessionId;
 use crate::driver::Driver;
@@ -47,6 +48,8 @@ pub struct CoordinatorState {
     /// The mean of what hosts measure of the policy's codec, as the policy was told.
     pub(super) codec: Option<Codec>,
     pub(super) rounds: Rounds,
+    /// Signs flows, if they have tokens.
+    pub(super) signer: Option<Signer>,
 }
 
 /// When the next scheduling round is due, and what came of the last.
@@ -94,6 +97,7 @@ impl CoordinatorState {
                 failed: None,
                 is_reading: false,
             },
+            signer: None,
         }
     }
 

@@ -4,12 +4,14 @@ use covey_proto::{APPEARANCES, FlowAnnouncement, IDS, ToAgent, USES, Welcome};
 
 use super::coordinator::CoordinatorState;
 use super::effects::SessionId;
+use super::flow_tokens::MAX_ANSWERED;
 
 impl CoordinatorState {
     /// What an agent has to be sent now. To be asked for when its connection can take it.
     pub fn take_messages(&mut self, session: SessionId, messages: &mut Vec<ToAgent>) {
         let Some(port) = self.agents.port_of(session) else { return };
         let epoch = self.epoch();
+        let keys = self.flow_keys(port);
         let agent = self.agents.get_mut(port);
         let spoken = agent.connection.spoken;
         if std::mem::take(&mut agent.connection.welcome) {
@@ -27,6 +29,11 @@ impl CoordinatorState {
                 groups: spoken >= APPEARANCES && !self.driver.sees_coflows(),
             }));
         }
+        if std::mem::take(&mut agent.letters.keys) {
+            messages.extend(keys.map(ToAgent::Keys));
+        }
+        let answers = std::mem::take(&mut agent.letters.answers);
+        messages.extend(answers.chunks(MAX_ANSWERED).map(|some| ToAgent::Tokens(some.to_vec())));
         let renamed = std::mem::take(&mut agent.letters.renamed);
         let renamed: Vec<FlowAnnouncement> =
             renamed.into_iter().flat_map(|id| self.coflows.announcements(id)).collect();

@@ -14,6 +14,7 @@
 //! | `appearing` | flows that no application has named, and the policy's groups of them |
 //! | `apply`, `snapshot` | records of the journal, read and written |
 //! | `waiting` | why coflows have no rate |
+//! | `flow_tokens` | how flows prove themselves to other hosts |
 //! | `queries`, `requests` | what clients read and ask for |
 //! | `sessions`, `messages` | what agents report and are sent |
 //! | `lifecycle` | what the shell calls in turn |
@@ -40,6 +41,7 @@ mod appearing;
 mod apply;
 mod coordinator;
 mod ends;
+mod flow_tokens;
 mod following;
 mod leasing;
 mod lifecycle;

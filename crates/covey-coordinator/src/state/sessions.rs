@@ -50,6 +50,12 @@ impl CoordinatorState {
                 if self.agents.get(port).connection.spoken < APPEARANCES => {}
             FromAgent::Addresses(addresses) => self.addresses(port, &addresses),
             FromAgent::Appeared(appeared) => self.appeared(port, &appeared),
+            FromAgent::Asks(asks) => self.asked(port, asks),
+            FromAgent::Checked { refused, unproven } => {
+                let counts = &mut self.effects.counts;
+                counts.flows_refused = counts.flows_refused.saturating_add(refused);
+                counts.flows_unproven = counts.flows_unproven.saturating_add(unproven);
+            }
             FromAgent::Hello(_) | FromAgent::Alive => {}
         }
     }

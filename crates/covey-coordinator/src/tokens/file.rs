@@ -10,6 +10,7 @@ use ring::digest::{SHA256, digest};
 
 use super::rights::Rights;
 use crate::authority::{create_folder, write_secret};
+use crate::hex::{hex, unhex};
 
 /// The hash of a secret. Secrets are random and long, so that nobody can guess one from its hash.
 pub(super) type Hash = [u8; 32];
@@ -174,21 +175,6 @@ pub(super) fn hash(secret: &[u8]) -> Hash {
     let mut hash = [0; 32];
     hash.copy_from_slice(digest(&SHA256, secret).as_ref());
     hash
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
-}
-
-fn unhex(text: &str) -> Option<Hash> {
-    let mut hash = [0; 32];
-    if text.len() != 64 || !text.is_ascii() {
-        return None;
-    }
-    for (k, byte) in hash.iter_mut().enumerate() {
-        *byte = u8::from_str_radix(&text[2 * k..2 * k + 2], 16).ok()?;
-    }
-    Some(hash)
 }
 
 #[cfg(test)]

@@ -11,6 +11,7 @@ mod credentials;
 mod damage;
 mod doors;
 mod faults;
+mod flow_tokens;
 mod harness;
 mod holders;
 mod operation;

@@ -93,7 +93,7 @@ fn the_folder_and_its_files_are_for_their_owner() {
     new(&folder, "file", &["--output", "secret"]);
     assert_eq!((mode("secret"), folder.read("secret").len()), (0o600, 6 + 64 + 1));
     assert_eq!(mode("data"), 0o700);
-    for name in ["data/journal", "data/ids", "data/token", "data/tokens"] {
+    for name in ["data/journal", "data/ids", "data/token", "data/tokens", "data/flow-secret"] {
         assert_eq!(mode(name), 0o600, "{name}");
     }
     drop(coordinator);

@@ -1,0 +1,234 @@
+//! TLS between the hosts of flows: both sides show certificates of the same CA.
+
+use std::fmt;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, Instant};
+
+use covey_api::{CredentialError, check_mode};
+use tokio::net::TcpStream;
+use tokio_rustls::rustls::client::Resumption;
+use tokio_rustls::rustls::client::danger::{
+    HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
+};
+use tokio_rustls::rustls::pki_types::pem::PemObject;
+use tokio_rustls::rustls::pki_types::{
+    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime,
+};
+use tokio_rustls::rustls::server::WebPkiClientVerifier;
+use tokio_rustls::rustls::server::danger::ClientCertVerifier;
+use tokio_rustls::rustls::{
+    self, ClientConfig, DigitallySignedStruct, RootCertStore, ServerConfig, SignatureScheme,
+};
+use tokio_rustls::{TlsAcceptor, TlsConnector};
+
+use crate::connection::Connection;
+
+/// The certificate that this host shows on the connections of flows, and who has to have signed that of the other side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct TlsFiles {
+    /// The certificate, with those of its signers if there are any between it and the CA.
+    pub certificate: PathBuf,
+    /// Its key, which nobody else may read.
+    pub key: PathBuf,
+    /// The certificates of the CA.
+    pub ca: PathBuf,
+    /// Lists of revoked certificates, if there is this file.
+    pub crl: PathBuf,
+}
+
+impl TlsFiles {
+    /// The files of an agent's folder, as `covey serve --init` and `covey certs` make them.
+    pub fn of_agent(folder: &Path) -> TlsFiles {
+        let path = |name| folder.join(name);
+        TlsFiles {
+            certificate: path("agent.pem"),
+            key: path("agent.key"),
+            ca: path("ca.pem"),
+            crl: path("crl.pem"),
+        }
+    }
+}
+
+/// What both sides of connections are made from.
+#[derive(Clone)]
+struct Configs {
+    connector: TlsConnector,
+    acceptor: TlsAcceptor,
+}
+
+/// TLS of an application. Files are read again now and then, so that renewed ones need no restart.
+pub(crate) struct Tls {
+    files: TlsFiles,
+    current: Mutex<(Configs, Instant)>,
+}
+
+/// Time between two readings.
+const READ_EVERY: Duration = Duration::from_secs(10);
+/// Maximum time of a handshake.
+const HANDSHAKE_WITHIN: Duration = Duration::from_secs(30);
+
+impl fmt::Debug for Tls {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.files.fmt(f)
+    }
+}
+
+impl Tls {
+    /// Reads the files.
+    ///
+    /// # Errors
+    /// When they cannot be used.
+    pub fn start(files: TlsFiles) -> Result<Tls, CredentialError> {
+        let current = Mutex::new((read(&files)?, Instant::now()));
+        Ok(Tls { files, current })
+    }
+
+    fn configs(&self) -> Configs {
+        let mut current = self.current.lock().unwrap_or_else(PoisonError::into_inner);
+        if current.1.elapsed() >= READ_EVERY {
+            current.1 = Instant::now();
+            match read(&self.files) {
+                Ok(configs) => current.0 = configs,
+                // They may be being replaced.
+                Err(error) => tracing::warn!(%error, "certificates are not read again"),
+            }
+        }
+        current.0.clone()
+    }
+
+    /// The handshake of the side that has opened the connection.
+    pub async fn connect(&self, socket: TcpStream) -> io::Result<Connection> {
+        let peer = socket.peer_addr()?;
+        // No name is asked for: every certificate of the CA counts.
+        let name = ServerName::IpAddress(peer.ip().into());
+        let handshake = self.configs().connector.connect(name, socket);
+        let (socket, tls) = within(handshake, peer).await?.into_inner();
+        Ok(Connection::encrypted(socket, tls.into()))
+    }
+
+    /// The handshake of the side that listens.
+    pub async fn accept(&self, socket: TcpStream) -> io::Result<Connection> {
+        let peer = socket.peer_addr()?;
+        let (socket, tls) =
+            within(self.configs().acceptor.accept(socket), peer).await?.into_inner();
+        Ok(Connection::encrypted(socket, tls.into()))
+    }
+}
+
+async fn within<T>(
+    handshake: impl Future<Output = io::Result<T>>,
+    peer: std::net::SocketAddr,
+) -> io::Result<T> {
+    let done = tokio::time::timeout(HANDSHAKE_WITHIN, handshake).await;
+    done.map_err(io::Error::from).flatten().map_err(|error| {
+        let hint = match error.kind() {
+            io::ErrorKind::UnexpectedEof | io::ErrorKind::ConnectionReset => {
+                " (the other side has closed the connection: it may have no TLS, or refuse this certificate)"
+            }
+            _ => "",
+        };
+        io::Error::new(error.kind(), format!("TLS with {peer}: {error}{hint}"))
+    })
+}
+
+fn read(files: &TlsFiles) -> Result<Configs, CredentialError> {
+    let unusable = |error: &dyn fmt::Display| CredentialError::Use(error.to_string());
+    let mut roots = RootCertStore::empty();
+    for certificate in certificates(&files.ca)? {
+        roots.add(certificate).map_err(|error| unusable(&error))?;
+    }
+    let lists = match files.crl.exists() {
+        true => pem(&files.crl, CertificateRevocationListDer::pem_file_iter(&files.crl))?,
+        false => Vec::new(),
+    };
+    let verifier = WebPkiClientVerifier::builder(Arc::new(roots))
+        .with_crls(lists)
+        .allow_unknown_revocation_status()
+        .only_check_end_entity_revocation()
+        .build()
+        .map_err(|error| unusable(&error))?;
+    check_mode(&files.key)?;
+    let key =
+        PrivateKeyDer::from_pem_file(&files.key).map_err(|error| content(&files.key, &error))?;
+    let shown = certificates(&files.certificate)?;
+    let wrong =
+        |error: rustls::Error| content(&files.certificate, &format!("with its key: {error}"));
+    let versions = &[&rustls::version::TLS13];
+    let mut server = ServerConfig::builder_with_protocol_versions(versions)
+        .with_client_cert_verifier(verifier.clone())
+        .with_single_cert(shown.clone(), key.clone_key())
+        .map_err(wrong)?;
+    // Each connection shows its certificates: none goes on with what an earlier one has shown.
+    server.send_tls13_tickets = 0;
+    let mut client = ClientConfig::builder_with_protocol_versions(versions)
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(OtherHost(verifier)))
+        .with_client_auth_cert(shown, key)
+        .map_err(wrong)?;
+    client.resumption = Resumption::disabled();
+    client.enable_sni = false;
+    Ok(Configs { connector: Arc::new(client).into(), acceptor: Arc::new(server).into() })
+}
+
+fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CredentialError> {
+    let found = pem(path, CertificateDer::pem_file_iter(path))?;
+    if found.is_empty() {
+        return Err(content(path, &"expected a certificate, found none"));
+    }
+    Ok(found)
+}
+
+/// The parts of a file.
+fn pem<T, E: fmt::Display>(
+    path: &Path,
+    parts: Result<impl Iterator<Item = Result<T, E>>, E>,
+) -> Result<Vec<T>, CredentialError> {
+    let parts = parts.map_err(|error| content(path, &error))?;
+    parts.collect::<Result<_, _>>().map_err(|error| content(path, &error))
+}
+
+fn content(path: &Path, what: &dyn fmt::Display) -> CredentialError {
+    CredentialError::Content { path: path.to_owned(), what: what.to_string() }
+}
+
+/// Verifies the certificate of a listener as that of a client: an agent has a single certificate for both.
+#[derive(Debug)]
+struct OtherHost(Arc<dyn ClientCertVerifier>);
+
+impl ServerCertVerifier for OtherHost {
+    fn verify_server_cert(
+        &self,
+        certificate: &CertificateDer<'_>,
+        signers: &[CertificateDer<'_>],
+        _: &ServerName<'_>,
+        _: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let verified = self.0.verify_client_cert(certificate, signers, now);
+        verified.map(|_| ServerCertVerified::assertion())
+    }
+
+    fn verify_tls12_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls12_signature(message, certificate, signature)
+    }
+
+    fn verify_tls13_signature(
+        &self,
+        message: &[u8],
+        certificate: &CertificateDer<'_>,
+        signature: &DigitallySignedStruct,
+    ) -> Result<HandshakeSignatureValid, rustls::Error> {
+        self.0.verify_tls13_signature(message, certificate, signature)
+    }
+
+    fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
+        self.0.supported_verify_schemes()
+    }
+}
