@@ -15,15 +15,19 @@ use crate::processes::Process;
 /// Emulated hosts on this machine. They exist as long as this value.
 pub struct Lab {
     hosts: u32,
-    kind: Kind,
+    /// `None`: all hosts share the namespace of this process.
+    namespaces: Option<Namespaces>,
 }
 
-enum Kind {
-    /// Network namespaces with these links, what marks packets there, a lock on their names, and the warden: the process
-    /// that removes them if this one cannot.
-    Namespaces { links: Links, _marks: Option<Marks>, _warden: Process, _lock: File },
-    /// All hosts share the namespace of this process.
-    Loopback,
+/// Network namespaces with these links.
+struct Namespaces {
+    links: Links,
+    /// What marks packets there.
+    _marks: Option<Marks>,
+    /// The process that removes the namespaces if this one cannot.
+    _warden: Process,
+    /// A lock on their names.
+    _lock: File,
 }
 
 /// The machine that a process runs on.
@@ -62,18 +66,18 @@ impl Lab {
         network::tear_down()?;
         let mut command = Command::new(program);
         let warden = Process::start("warden", command.args(["testbed-part", "warden"]), None)?;
-        let kind = Kind::Namespaces { links, _marks: None, _warden: warden, _lock: lock };
-        let mut lab = Lab { hosts: links.hosts, kind };
+        let namespaces = Namespaces { links, _marks: None, _warden: warden, _lock: lock };
+        let mut lab = Lab { hosts: links.hosts, namespaces: Some(namespaces) };
         network::build(&links)?;
-        if let (Kind::Namespaces { _marks, .. }, Some(waited)) = (&mut lab.kind, links.ecn) {
-            *_marks = Some(Marks::start(&links, waited)?);
+        if let (Some(namespaces), Some(waited)) = (&mut lab.namespaces, links.ecn) {
+            namespaces._marks = Some(Marks::start(&links, waited)?);
         }
         Ok(lab)
     }
 
     /// `hosts` processes on loopback, without a limit of links.
     pub fn loopback(hosts: u32) -> Lab {
-        Lab { hosts, kind: Kind::Loopback }
+        Lab { hosts, namespaces: None }
     }
 
     /// Number of hosts.
@@ -83,10 +87,7 @@ impl Lab {
 
     /// The links, if hosts have their own.
     fn links(&self) -> Option<&Links> {
-        match &self.kind {
-            Kind::Namespaces { links, .. } => Some(links),
-            Kind::Loopback => None,
-        }
+        self.namespaces.as_ref().map(|namespaces| &namespaces.links)
     }
 
     fn is_isolated(&self) -> bool {

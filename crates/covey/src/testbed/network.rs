@@ -155,7 +155,7 @@ impl NetworkOptions {
             let what = format!("{hosts}, as --fabric says, or nothing");
             return Err(Failure::argument("--hosts", what, found));
         }
-        if network.spec().split([':', ',']).any(|item| is_ignored(item)) {
+        if network.spec().split([':', ',']).any(is_ignored) {
             return expected(
                 "ecmp=flow and no latency: kernels hash, and links have none".to_owned(),
             );
