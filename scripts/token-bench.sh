@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Measures docs/measurements/flow-tokens.md: flows without tokens, with tokens, and with tokens and TLS, under two
-# coordinators with two agents each, by turns.
+# Measures docs/measurements/flow-tokens.md: flows without tokens, with tokens, and with tokens and TLS, by turns. Four
+# coordinators have two agents each, so that two rows show what differs anyway.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 cargo build --locked --release --package covey --bins
@@ -15,27 +15,29 @@ end() {
 }
 trap end EXIT
 
-# Starts a coordinator with --flow-tokens MODE and two agents, and sets `hosts`.
+# Starts a coordinator of a name with --flow-tokens MODE, and two agents, and sets `hosts`.
 start() {
-    local mode=$1 data=$folder/$1 clients agents
+    local name=$1 mode=$2 data=$folder/$1 clients agents
     "$release/covey" serve --data "$data" --ports 2 --port-rate 100gbps --policy fair --flow-tokens "$mode" \
-        --clients 127.0.0.1:0 --agents 127.0.0.1:0 --log warn >"$folder/$mode.out" &
+        --clients 127.0.0.1:0 --agents 127.0.0.1:0 --log warn >"$folder/$name.out" &
     processes+=($!)
-    until grep -qs "^agents" "$folder/$mode.out"; do sleep 0.05; done
-    clients=$(sed -n 's/^clients //p' "$folder/$mode.out")
-    agents=$(sed -n 's/^agents //p' "$folder/$mode.out")
+    until grep -qs "^agents" "$folder/$name.out"; do sleep 0.05; done
+    clients=$(sed -n 's/^clients //p' "$folder/$name.out")
+    agents=$(sed -n 's/^agents //p' "$folder/$name.out")
     for port in 0 1; do
         "$release/covey" agent --port "$port" --coordinator "$agents" --credentials "$data" \
             --socket "$data/$port.sock" --log warn &
         processes+=($!)
     done
     until [ -S "$data/0.sock" ] && [ -S "$data/1.sock" ]; do sleep 0.05; done
-    hosts=$mode=$clients=$data
+    hosts=$name=$clients=$data
 }
 
 uptime >&2
-start off
-off=$hosts
-start on
+all=()
+for name in off off-again on on-again; do
+    start "$name" "${name%-again}"
+    all+=("$hosts")
+done
 "$release/covey" serve --init --data "$folder/ca" >/dev/null
-"$release/examples/token_bench" "$off" "$hosts" "tls${hosts#on}=$folder/ca"
+"$release/examples/token_bench" "${all[@]}" "tls${hosts#on-again}=$folder/ca"

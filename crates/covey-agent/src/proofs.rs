@@ -19,6 +19,8 @@ use crate::app_id::AppId;
 pub const TICKS_A_SECOND: u32 = 5;
 /// After so many ticks the coordinator counts as away for what it has been asked.
 const PATIENCE: u32 = 4;
+/// An application waits so many ticks for a coordinator of which this agent has never heard.
+const FIRST_PATIENCE: u32 = 5 * TICKS_A_SECOND;
 /// For so many ticks the keys before count, too, and headers without a proof when proofs have just become necessary:
 /// other hosts may hear of that later.
 const CHANGE_OVER: u32 = 10 * TICKS_A_SECOND;
@@ -138,8 +140,17 @@ impl Proofs {
     pub fn left(&mut self, told: &mut Vec<Told>) {
         self.is_heard = false;
         self.unasked.clear();
-        for (ask, waiting) in std::mem::take(&mut self.waiting) {
-            self.unanswered(ask, waiting, told);
+        let asks = self.waiting.keys().copied();
+        let over: Vec<FlowAsk> = asks.filter(|ask| self.patience(ask) == PATIENCE).collect();
+        over.into_iter().for_each(|ask| self.unanswered(ask, told));
+    }
+
+    /// After how many ticks the coordinator counts as away for a question. An agent without keys cannot make a proof,
+    /// and the flow would be refused.
+    fn patience(&self, ask: &FlowAsk) -> u32 {
+        match (self.is_known(), ask.purpose) {
+            (false, Purpose::Show) => FIRST_PATIENCE,
+            _ => PATIENCE,
         }
     }
 
@@ -236,7 +247,8 @@ impl Proofs {
     }
 
     /// The coordinator is away, and does not answer.
-    fn unanswered(&mut self, ask: FlowAsk, waiting: Waiting, told: &mut Vec<Told>) {
+    fn unanswered(&mut self, ask: FlowAsk, told: &mut Vec<Told>) {
+        let Some(waiting) = self.waiting.remove(&ask) else { return };
         let FlowAsk { key, direction, .. } = ask;
         let proof = self.own(direction, key);
         told.extend(waiting.apps.into_iter().map(|app| Told::Proof(app, key, direction, proof)));
@@ -253,14 +265,10 @@ impl Proofs {
         let late: Vec<FlowAsk> = self
             .waiting
             .iter()
-            .filter(|(_, waiting)| waiting.ticks >= PATIENCE)
+            .filter(|(ask, waiting)| waiting.ticks >= self.patience(ask))
             .map(|(ask, _)| *ask)
             .collect();
-        for ask in late {
-            if let Some(waiting) = self.waiting.remove(&ask) {
-                self.unanswered(ask, waiting, told);
-            }
-        }
+        late.into_iter().for_each(|ask| self.unanswered(ask, told));
     }
 
     /// Whether the coordinator has to be asked something.

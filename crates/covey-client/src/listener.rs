@@ -132,10 +132,7 @@ async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Inco
         };
         let (client, sender, refusals) = (client.clone(), sender.clone(), refusals.clone());
         tokio::spawn(async move {
-            let stream = match secured(&client, stream, peer, &refusals).await {
-                Some(stream) => stream,
-                None => return,
-            };
+            let Some(stream) = secured(&client, stream, peer, &refusals).await else { return };
             let read = read_header(&stream);
             match tokio::time::timeout(HEADER_WITHIN, read).await.map_err(io::Error::from).flatten()
             {
@@ -147,9 +144,12 @@ async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Inco
                 }
                 Ok((header, proof)) => {
                     let refusal = client.0.link.check(&header, proof, peer).await;
-                    drop(permit);
                     match refusal {
-                        None => pass_on(client, stream, peer, header, &sender).await,
+                        None => {
+                            drop(permit);
+                            pass_on(client, stream, peer, header, &sender).await;
+                        }
+                        // It has its place until it is closed.
                         Some(refusal) => {
                             let (flow, coflow) = (header.key.flow, header.key.coflow);
                             let detail = format!("flow {flow} of coflow {coflow}: {refusal}");

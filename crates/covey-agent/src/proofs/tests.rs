@@ -247,10 +247,17 @@ fn an_agent_that_has_just_started_waits_for_its_keys() {
     assert_eq!(proof_in(&told), Some(Some(of_agent(UNREGISTERED))));
     let ask = FlowAsk { key: REGISTERED, direction: PUSHED, purpose: Purpose::Show };
     assert_eq!(proofs.take_asks(), [ask]);
-    // Without a coordinator it knows nothing, and takes everything.
+    // Without a coordinator it knows nothing, takes everything, and waits for longer with what begins here.
     let mut proofs = Proofs::default();
     assert_eq!(asked(&mut proofs, REGISTERED), None);
     assert_eq!(checked(&mut proofs, REGISTERED, None), None);
+    let mut told = Vec::new();
+    proofs.left(&mut told);
+    assert_eq!((refusal_in(&told), proof_in(&told)), (TAKEN, None));
+    assert_eq!(checked(&mut proofs, REGISTERED, None), None);
     let told = wait(&mut proofs);
-    assert_eq!((refusal_in(&told), proof_in(&told)), (TAKEN, Some(None)));
+    assert_eq!((refusal_in(&told), proof_in(&told)), (TAKEN, None));
+    let mut told = Vec::new();
+    (PATIENCE..FIRST_PATIENCE).for_each(|_| proofs.tick(&mut told));
+    assert_eq!(proof_in(&told), Some(None));
 }

@@ -13,8 +13,8 @@ use super::coflows::{Coflows, Tally};
 use super::config::Config;
 use super::dirty::Dirty;
 use super::effects::{Counts, Effects, Output, Population};
-use super::flow_tokens::Signer;
 use super::journal_queue::JournalQueue;
+use super::signer::Signer;
 use crate::SessionId;
 use crate::driver::Driver;
 

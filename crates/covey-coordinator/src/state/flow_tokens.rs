@@ -6,18 +6,12 @@ use covey_proto::{
 };
 
 use super::coordinator::CoordinatorState;
+use super::signer::Signer;
 
 /// Maximum number of answers that wait for an agent's connection. Beyond that the agent goes without.
 const MAX_ANSWERS: usize = 200_000;
 /// Maximum number of answers in a message, which keeps the message below its size limit.
 pub(super) const MAX_ANSWERED: usize = 100_000;
-
-/// Signs with the keys that come from a secret.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Signer {
-    secret: Key,
-    mac: Mac,
-}
 
 impl CoordinatorState {
     /// Signs flows with a secret from now on. Without any, agents hear nothing of proofs.

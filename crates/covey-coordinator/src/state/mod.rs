@@ -35,6 +35,7 @@ mod journal_queue;
 mod leases;
 mod memory;
 mod reservations;
+mod signer;
 
 // The whole, and what it does.
 mod appearing;
