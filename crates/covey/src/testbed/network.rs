@@ -247,7 +247,7 @@ mod tests {
             ("--fabric leaf-spine:leaves=4,spines=0,hosts=3".to_owned(), "leaf-spine"),
             ("--fabric leafspine:leaves=4".to_owned(), "did you mean 'leaf-spine'?"),
             ("--switch-queues 9".to_owned(), "--switch-queues: expected from 2 to 8, found 9"),
-            ("--ecn 0s".to_owned(), "--ecn: expected from 1us to 10s, found '0s'"),
+            ("--ecn 11s".to_owned(), "--ecn: expected from 1us to 10s, found '11s'"),
             ("--background 91%".to_owned(), "--background: expected from 0% to 90%"),
         ] {
             let error = checked(&line).map(|_| ()).expect_err(&line);
