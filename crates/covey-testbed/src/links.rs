@@ -3,7 +3,8 @@
 use std::ops::Range;
 use std::time::Duration;
 
-use crate::network::PREFIX;
+/// Prefix of the names of all namespaces.
+pub const PREFIX: &str = "covey-tb-";
 
 /// The links of a testbed.
 #[derive(Debug, Clone, Copy, PartialEq)]

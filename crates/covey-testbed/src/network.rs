@@ -8,13 +8,10 @@ use std::process::{Command, Stdio};
 use covey_client::mark_of_queue;
 
 use crate::error::TestbedError;
-use crate::links::{Links, Switch};
+use crate::links::{Links, PREFIX, Switch};
 
 /// The programs of the system that are needed.
 pub const TOOLS: [&str; 2] = ["ip", "tc"];
-
-/// Prefix of all names.
-pub const PREFIX: &str = "covey-tb-";
 
 /// Share of a link's speed that is scheduled. A full packet of 1,514 bytes has 1,448 bytes of a flow, or 0.956; the
 /// rest lets queues drain, since a link that is always full keeps its queue.

@@ -8,7 +8,7 @@ use covey_reproduce::plan::TestbedNetwork;
 use covey_testbed::{Found, Lab, Links, PAYLOAD, Replay, replay};
 use covey_trace::Workload;
 
-use super::{FoldedTrace, program, scheduler, watch_signals};
+use super::replaying::{FoldedTrace, program, scheduler, watch_signals};
 use crate::failure::Failure;
 
 /// Emulated hosts that run policies one after the other.

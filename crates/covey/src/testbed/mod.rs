@@ -3,11 +3,8 @@
 mod emulated;
 mod network;
 mod part;
+mod replaying;
 mod tables;
-
-use std::path::PathBuf;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
 
 use clap::Args;
 use covey_core::Codec;
@@ -22,10 +19,10 @@ use covey_trace::{Workload, open};
 pub use self::emulated::Emulated;
 use self::network::NetworkOptions;
 pub use self::part::Process;
+use self::replaying::{FoldedTrace, program, scheduler, told, watch_signals};
 use self::tables::{Measured, against_predictions, identified, what_became};
 use crate::comparison::Outputs;
 use crate::failure::Failure;
-use crate::live;
 use crate::output;
 use crate::progress::Bar;
 use crate::quantity;
@@ -261,50 +258,6 @@ impl Testbed {
 
 /// The policy that finds coflows by itself.
 const CODA: &str = "coda";
-/// The policy whose receivers decide on the testbed, too.
-const STREAM: &str = "stream";
-
-/// The policy of a coordinator that is told the coflows of flows, for one that would have applications name them.
-fn told(spec: &str) -> Option<String> {
-    let (name, settings) = spec.split_once(':')?;
-    let is_named = |item: &str| {
-        item.split_once('=')
-            .is_some_and(|(key, value)| (key.trim(), value.trim()) == ("labels", "true"))
-    };
-    let settings: Vec<&str> = settings.split(',').collect();
-    settings.iter().any(|item| is_named(item)).then(|| {
-        let items = settings.iter().map(|item| if is_named(item) { "labels=told" } else { *item });
-        format!("{name}:{}", items.collect::<Vec<_>>().join(","))
-    })
-}
-
-fn scheduler(spec: &str) -> Scheduler<'_> {
-    let (name, settings) = spec.split_once(':').unwrap_or((spec, ""));
-    match name {
-        TCP => Scheduler::Tcp,
-        STREAM => Scheduler::Receivers(settings),
-        _ => Scheduler::Policy(spec),
-    }
-}
-
-fn program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| Failure::Other(format!("this program: {error}")))
-}
-
-/// A trace as a file for the hosts. The file is removed with the value.
-struct FoldedTrace {
-    path: PathBuf,
-    _folder: tempfile::TempDir,
-}
-
-impl FoldedTrace {
-    fn write(workload: &Workload) -> Result<FoldedTrace, Failure> {
-        let folder = tempfile::tempdir().map_err(|error| Failure::Other(error.to_string()))?;
-        let path = folder.path().join("trace.jsonl");
-        output::write(&path, |out| covey_trace::write(workload, out))?;
-        Ok(FoldedTrace { path, _folder: folder })
-    }
-}
 
 /// The contenders of the simulator's prediction, one for each of `contenders`. Codecs have their
 /// measured speed on this machine, and the ratio of the flows' bytes.
@@ -331,17 +284,6 @@ fn predicted(setup: &Setup, contenders: &[String], ratio: f64) -> Result<Vec<Con
         return Err(Failure::argument("--policies", "at least one", "none"));
     }
     Ok(all)
-}
-
-/// Set when the process is asked to end.
-fn watch_signals() -> Result<Arc<AtomicBool>, Failure> {
-    let stop = Arc::new(AtomicBool::new(false));
-    let (runtime, asked) = (live::runtime(1)?, stop.clone());
-    std::thread::spawn(move || {
-        runtime.block_on(live::asked_to_end());
-        asked.store(true, Ordering::Relaxed);
-    });
-    Ok(stop)
 }
 
 fn as_run<'a>(
