@@ -138,7 +138,7 @@ pub struct UnnamedFlow {
     pub bytes_sent: f64,
     /// Bytes per second that it has now.
     pub rate: f64,
-    /// Why it is in that coflow; absent if no other flow of it is near, or left.
+    /// Why it is in that coflow, with `why=true`; absent if no other flow of it is near, or left.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub near: Option<NearFlow>,
 }

@@ -66,6 +66,8 @@ pub enum Request {
         from: u64,
         /// The most to list.
         limit: usize,
+        /// Whether to say why each is in its coflow. Each flow is then compared with all that began near it.
+        why: bool,
     },
     /// Tell that flows, which may not have appeared, belong to a community.
     Community {

@@ -324,10 +324,17 @@ async fn schedule(State(api): State<Arc<Api>>, query: Asked) -> Response {
 
 async fn flows(State(api): State<Arc<Api>>, query: Asked) -> Response {
     let request = async {
-        let list = asked(query)?;
+        let mut list = asked(query)?;
+        let why = match list.others.remove("why").as_deref() {
+            None | Some("false") => false,
+            Some("true") => true,
+            Some(_) => {
+                return Err(Problem::new(400, "bad parameter", "why: expected true or false"));
+            }
+        };
         no_others(&list.others)?;
         let from = cursor(list.cursor.as_deref())?;
-        ask(&api, Request::Flows { from, limit: list.limit }).await
+        ask(&api, Request::Flows { from, limit: list.limit, why }).await
     };
     respond(request.await)
 }

@@ -75,7 +75,7 @@ impl CoordinatorState {
         Page { items, next: None }
     }
 
-    pub(super) fn unnamed_flows(&self, from: u64, limit: usize) -> Page<UnnamedFlow> {
+    pub(super) fn unnamed_flows(&self, from: u64, limit: usize, why: bool) -> Page<UnnamedFlow> {
         let mut items = Vec::new();
         for (id, flow) in self.announced.since(from) {
             if items.len() == limit {
@@ -99,7 +99,7 @@ impl CoordinatorState {
                 start_s: flow.observed.start_s,
                 bytes_sent: flow.sent,
                 rate,
-                near: key.and_then(|key| self.near(key)),
+                near: key.filter(|_| why).and_then(|key| self.near(key)),
             });
         }
         Page { items, next: None }

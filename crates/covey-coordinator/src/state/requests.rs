@@ -50,8 +50,8 @@ impl CoordinatorState {
                 self.effects.answer(request, Ok(page));
                 None
             }
-            Request::Flows { from, limit } => {
-                let page = Reply::Flows(self.unnamed_flows(from, limit));
+            Request::Flows { from, limit, why } => {
+                let page = Reply::Flows(self.unnamed_flows(from, limit, why));
                 self.effects.answer(request, Ok(page));
                 None
             }

@@ -66,7 +66,11 @@ impl Source {
             agents: list(&mut client, &self.address, "agents", max).await?,
             relays: list(&mut client, &self.address, "relays", max).await?,
             // Those who look at coflows want to see all flows of one.
-            flows: list(&mut client, &self.address, "flows", PAGE).await?,
+            flows: match list(&mut client, &self.address, "flows?why=true", PAGE).await {
+                Ok(flows) => flows,
+                // An earlier version does not say why.
+                Err(_) => list(&mut client, &self.address, "flows", PAGE).await?,
+            },
         })
     }
 }
@@ -92,7 +96,8 @@ async fn list<T: DeserializeOwned>(
     loop {
         let limit = PAGE.min(max - all.items.len());
         let cursor = all.next.map_or_else(String::new, |next| format!("&cursor={next}"));
-        let path = format!("/v1/{name}?limit={limit}{cursor}");
+        let joint = if name.contains('?') { '&' } else { '?' };
+        let path = format!("/v1/{name}{joint}limit={limit}{cursor}");
         let Some(page) = get(client, address, &path).await? else {
             return Ok(Page { items: Vec::new(), next: None });
         };
