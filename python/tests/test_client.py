@@ -54,7 +54,7 @@ def in_thread(work):
 
 def test_a_flow_is_scheduled_and_its_coflow_ends(client):
     assert client.port == 0
-    coflow = client.register([(0, 1, len(DATA))], name="one")
+    coflow = client.register([(0, 0, len(DATA))], name="one")
     assert coflow.is_registered
     assert coflow.status()["state"] == "active"
     with client.listen("127.0.0.1:0") as listener:
@@ -200,7 +200,7 @@ def test_without_scheduler_all_works_with_one_warning(tmp_path):
 def test_asyncio(live):
     async def run():
         async with await covey.AsyncClient.start(**live.options()) as client:
-            coflow = await client.register([(0, 1, len(DATA)), (0, 1, len(DATA))])
+            coflow = await client.register([(0, 0, len(DATA)), (0, 0, len(DATA))])
             listener = await client.listen("127.0.0.1:0")
 
             async def receive():
