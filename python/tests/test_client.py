@@ -215,8 +215,8 @@ def test_asyncio(live):
             assert sorted(received[:2]) == [(0, DATA), (1, DATA)]
             assert (await coflow.wait())["state"] == "ended"
 
-            blocks = await client.blocks("127.0.0.1:0")
             alone = await covey.AsyncClient.start(agent=None, coordinator=None)
+            blocks = await alone.blocks("127.0.0.1:0")
             push = asyncio.create_task(alone.join(1).push(0, blocks.address, "x", b"y"))
             assert await blocks.pull(1, "x") == b"y"
             await push
