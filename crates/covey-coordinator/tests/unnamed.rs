@@ -480,7 +480,7 @@ fn flows_whose_communities_are_told_are_coflows_whenever_they_begin() {
     // It is told late of that one.
     let shares = |world: &World| world.wired.agents[0].served().into_owned();
     let before = shares(&world);
-    assert!(tell(&mut world, 6, &[4]).is_ok());
+    assert!(tell(&mut world, 6, &[4, 4]).is_ok());
     world.pass(0.1);
     assert_eq!(world.wired.core.population().coflows, 2);
     assert_eq!(world.wired.core.population().announced, 5);

@@ -112,6 +112,10 @@ impl CoordinatorState {
         }
         let mut new = Vec::new();
         for AnnouncedFlow { src, dst, number, observed, from, to, .. } in again {
+            // It may be named twice.
+            if self.announced.between(from, to).is_none_or(|it| it.observed.community.is_some()) {
+                continue;
+            }
             self.end_number(src, number);
             self.announced.tell(from, to, community, self.now);
             let start = Time::from_secs(observed.start_s);

@@ -187,8 +187,8 @@ impl Policy<Unlabelled> for Identified {
     }
 
     fn why(&self, id: FlowId) -> Option<Nearest> {
-        let number = self.number(id);
-        let coflow = self.flows[number.0 as usize]?.seat.coflow;
+        let number = *self.names.get(id.coflow.index())?.get(id.index as usize)?;
+        let coflow = (*self.flows.get(number.0 as usize)?)?.seat.coflow;
         let metric = self.clusterer.metric();
         let reach = self.diameter.unwrap_or(metric.radius).max(metric.radius);
         let is_of = |group: GroupNumber| self.clusters[group.0 as usize].coflow == Some(coflow);
