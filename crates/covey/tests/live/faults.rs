@@ -317,25 +317,34 @@ fn a_wall_clock_that_jumps_changes_nothing() {
 #[test]
 fn an_agent_notices_that_a_link_is_dead_and_joins_again() {
     let folder = TestFolder::new();
-    // In a network of its own, whose link goes down and up again: no connection is closed.
+    // In a network of its own, whose link goes down and up again: no connection is closed. On a busy
+    // machine each program may start late, so every step waits for what the one before it brings.
     let script = r#"
         ip link set lo up || exit 77
         "$0" serve --data data --ports 2 --heartbeat 100ms --lost-after 500ms --log warn \
             --clients 127.0.0.1:7420 --agents 127.0.0.1:7421 > addresses 2> coordinator.log &
         coordinator=$!
-        sleep 1
+        trap "kill $coordinator" EXIT
+        until_it_says() { for _ in $(seq 200); do grep -q "$1" "$2" && break; sleep 0.1; done; }
+        joined() {
+            for _ in $(seq 200); do
+                "$0" status --credentials data --json > status
+                grep -q '"port":1,"state":"joined"' status && break
+                sleep 0.1
+            done
+        }
+        until_it_says . addresses
         "$0" agent --port 1 --credentials data --log info > /dev/null 2> agent.log &
         trap "kill $coordinator $!" EXIT
-        sleep 1
+        joined
+        : > agent.log
         ip link set lo down
-        for _ in $(seq 100); do grep -q 'not connected' agent.log && break; sleep 0.1; done
+        until_it_says 'agent lost port=1' coordinator.log
+        until_it_says 'not connected' agent.log
         cp agent.log noticed
         ip link set lo up
-        for _ in $(seq 100); do
-            "$0" status --credentials data --json | grep -q '"port":1,"state":"joined"' && break
-            sleep 0.1
-        done
-        "$0" status --credentials data --json"#;
+        joined
+        cat status"#;
     let mut unshare = Command::new("unshare");
     unshare.args(["--map-root-user", "--net", "sh", "-c", script]).current_dir(folder.path("."));
     let ran = unshare.arg(folder.command(&[]).get_program()).output().expect("unshare");
