@@ -7,7 +7,7 @@ Three hosts and a switch are network namespaces, with links of 200 Mbit/s. From 
 of 120 MB begins to the third; 1.5 s later one of 4 MB does. The senders are, in turn,
 
 - sockets: plain sockets of Python, with four flows in the large shuffle and two in the small one;
-- iperf3: a client with four streams on one host, and one with two on the other, which sends 12 MB;
+- iperf3: a client with four streams on one host, and one with two on the other;
 - rsync: a client on each host, with one file.
 
 Prints how long each shuffle took under TCP and under `coda`, and how well its flows were grouped;
@@ -189,9 +189,9 @@ class Iperf3:
     def send(self, size: int, flows: int) -> dict[int, list[object]]:
         """Return the command of each host that sends so many bytes in all."""
         host = 0 if flows > 2 else 1
-        # Most of 4 MB would fit into the buffers of sockets, and a client does not wait for those.
-        size *= 3 if host == 1 else 1
-        what = ["--port", 5201 + host, "--bytes", size, "--parallel", flows]
+        # A client does not wait for what is in its buffers, so they are small: a shuffle is over when
+        # its bytes were sent.
+        what = ["--port", 5201 + host, "--bytes", size, "--parallel", flows, "--window", "128K"]
         return {host: ["iperf3", "--client", self._address, *what]}
 
 
