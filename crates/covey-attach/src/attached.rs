@@ -13,7 +13,7 @@ use crate::connection::{Connection, UNPACED};
 use crate::connects::{Connects, Established};
 use crate::flows::{Flows, Over};
 use crate::hold::Hold;
-use crate::pace::{is_socket, kick, mark, mark_of_socket, pace};
+use crate::pace::Socket;
 use crate::sockets::Sockets;
 use crate::target::{OpenFile, Target};
 
@@ -246,15 +246,18 @@ impl Attached {
         }
     }
 
-    /// A file that is the socket with this inode and this cookie.
-    fn file(&mut self, inode: u32, cookie: u64) -> Option<OpenFile> {
-        if let Some(file) = self.files.get(&inode).filter(|file| !is_socket(**file, cookie)) {
-            tracing::debug!(?file, inode, "a file is another one by now");
+    /// The socket with this inode and this cookie, if one of the processes shows it.
+    fn socket(&mut self, inode: u32, cookie: u64) -> Option<Socket> {
+        if let Some(file) = self.files.get(&inode) {
+            match Socket::new(file, cookie) {
+                Ok(socket) => return Some(socket),
+                Err(error) => tracing::debug!(?file, inode, %error, "a file is another one by now"),
+            }
             self.files.remove(&inode);
         }
         self.strangers.remove(&inode);
         self.read_files(&[inode]);
-        self.files.get(&inode).copied().filter(|file| is_socket(*file, cookie))
+        Socket::new(self.files.get(&inode)?, cookie).ok()
     }
 
     /// A flow has ended.
@@ -288,7 +291,7 @@ impl Attached {
             self.let_go(number);
             self.done.remove(&number);
         }
-        let Some(file) = self.file(flow.inode, number) else {
+        let Some(socket) = self.socket(flow.inode, number) else {
             self.waiting.insert(number, share);
             return;
         };
@@ -296,12 +299,12 @@ impl Attached {
             Some(Done::Held) => self.hold.as_mut().map_or(Ok(()), |hold| hold.hold(number)),
             // What a program has asked for stays its limit.
             Some(Done::Paced { rate, mark }) => {
-                pace(file, number, (rate as u64).min(flow.own_pace))
-                    .and_then(|()| self.mark(file, number, mark))
+                let paced = socket.pace((rate as u64).min(flow.own_pace));
+                paced.and_then(|()| self.mark(&socket, number, mark))
             }
-            None => pace(file, number, flow.own_pace).and_then(|()| self.mark(file, number, None)),
+            None => socket.pace(flow.own_pace).and_then(|()| self.mark(&socket, number, None)),
         };
-        let kicked = if was_held { kick(file, number) } else { Ok(()) };
+        let kicked = if was_held { socket.kick() } else { Ok(()) };
         match (served.and(kicked), wanted) {
             (Err(_), _) => {
                 // The process may have closed its socket, while another one has it still.
@@ -314,16 +317,16 @@ impl Attached {
     }
 
     /// Marks the packets of a flow; `None`: as its program has asked for.
-    fn mark(&mut self, file: OpenFile, number: u64, wanted: Option<u32>) -> io::Result<()> {
+    fn mark(&mut self, socket: &Socket, number: u64, wanted: Option<u32>) -> io::Result<()> {
         match (wanted, self.own_marks.get(&number).copied()) {
             (Some(wanted), own) => {
                 if own.is_none() {
-                    self.own_marks.insert(number, mark_of_socket(file, number)?);
+                    self.own_marks.insert(number, socket.mark()?);
                 }
-                mark(file, number, wanted)
+                socket.set_mark(wanted)
             }
             (None, Some(own)) => {
-                mark(file, number, own)?;
+                socket.set_mark(own)?;
                 self.own_marks.remove(&number);
                 Ok(())
             }
@@ -351,6 +354,9 @@ impl Attached {
 
 impl Enforcer for Attached {
     fn apply(&mut self, _: (u64, u64), flows: &BTreeMap<FlowKey, Share>) -> io::Result<()> {
+        if let Some(hold) = &mut self.hold {
+            hold.beat();
+        }
         let listed = flows.iter().filter_map(|(key, share)| Some((key.number()?, *share)));
         let listed: BTreeMap<u64, Share> = listed.collect();
         let others = self.done.keys().filter(|number| !listed.contains_key(number));
@@ -419,12 +425,13 @@ pub fn release(target: &Target) -> io::Result<usize> {
     let paced = Sockets::open()?.list()?.into_iter().filter(|it| it.max_pace != UNPACED);
     let files = target.sockets();
     let files = paced.filter_map(|it| Some((files.get(&it.inode)?, it.cookie)));
-    let release = |file: OpenFile, cookie: u64| {
-        let class = mark_of_socket(file, cookie)? & !ECN;
+    let release = |file: &OpenFile, cookie: u64| {
+        let socket = Socket::new(file, cookie)?;
+        let class = socket.mark()? & !ECN;
         if (0..7).any(|layer| mark_of(Some(layer)) == class) {
-            mark(file, cookie, 0)?;
+            socket.set_mark(0)?;
         }
-        pace(file, cookie, UNPACED)
+        socket.pace(UNPACED)
     };
-    Ok(files.filter(|(file, cookie)| release(**file, *cookie).is_ok()).count())
+    Ok(files.filter(|(file, cookie)| release(file, *cookie).is_ok()).count())
 }

@@ -45,7 +45,6 @@ impl Hold {
     /// # Errors
     /// When there is no room for more.
     pub fn hold(&mut self, cookie: u64) -> io::Result<()> {
-        self.beat();
         self.held.insert(cookie, now_ns(), 0).map_err(io::Error::other)
     }
 
@@ -57,7 +56,7 @@ impl Hold {
     }
 
     /// Lets a socket go on. What it could not send it sends when it tries again, which
-    /// [`kick`](crate::pace::kick) makes it do at once.
+    /// [`Socket::kick`](crate::pace::Socket::kick) makes it do at once.
     pub fn let_go(&mut self, cookie: u64) {
         // It may not have been held.
         let _ = self.held.remove(&cookie);

@@ -1,8 +1,12 @@
 //! Which processes are watched, and which of their files are sockets.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::fs;
+use std::os::fd::OwnedFd;
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::{fs, io};
+
+use rustix::process::{Pid, PidfdFlags, pidfd_open};
 
 /// The processes whose connections are watched.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -16,10 +20,10 @@ pub enum Target {
 }
 
 /// A file of a process.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone)]
 pub struct OpenFile {
-    /// The process.
-    pub process: u32,
+    /// The process. Another one that has its number later is not meant.
+    pub process: Arc<OwnedFd>,
     /// Its number for the file.
     pub descriptor: i32,
 }
@@ -50,14 +54,31 @@ impl Target {
 }
 
 /// Sockets of a process. It may have ended, or be another user's.
-fn sockets_of(process: u32) -> impl Iterator<Item = (u32, OpenFile)> {
+fn sockets_of(process: u32) -> Vec<(u32, OpenFile)> {
     let files = fs::read_dir(format!("/proc/{process}/fd")).into_iter().flatten().flatten();
-    files.filter_map(move |file| {
-        let descriptor = file.file_name().to_str()?.parse().ok()?;
-        let link = fs::read_link(file.path()).ok()?;
-        let inode = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()?;
-        Some((inode, OpenFile { process, descriptor }))
-    })
+    let sockets: Vec<(u32, i32)> = files
+        .filter_map(|file| {
+            let descriptor = file.file_name().to_str()?.parse().ok()?;
+            let link = fs::read_link(file.path()).ok()?;
+            let inode = link.to_str()?.strip_prefix("socket:[")?.strip_suffix(']')?.parse().ok()?;
+            Some((inode, descriptor))
+        })
+        .collect();
+    if sockets.is_empty() {
+        return Vec::new();
+    }
+    let Ok(process) = opened(process).map(Arc::new) else { return Vec::new() };
+    let opened = |(inode, descriptor)| (inode, OpenFile { process: process.clone(), descriptor });
+    sockets.into_iter().map(opened).collect()
+}
+
+/// A process, by its number.
+///
+/// # Errors
+/// When there is none, or this one has too many files open.
+pub fn opened(process: u32) -> io::Result<OwnedFd> {
+    let process = i32::try_from(process).ok().and_then(Pid::from_raw);
+    Ok(pidfd_open(process.ok_or(io::ErrorKind::NotFound)?, PidfdFlags::empty())?)
 }
 
 /// The network namespace of a process, if this one may know.
@@ -113,8 +134,8 @@ mod tests {
     fn a_process_has_its_sockets_and_its_children() {
         let listener = TcpListener::bind("127.0.0.1:0").expect("an address");
         let own = std::process::id();
-        let file = OpenFile { process: own, descriptor: listener.as_raw_fd() };
-        assert!(Target::Process(own).sockets().values().any(|found| *found == file));
+        let sockets = Target::Process(own).sockets();
+        assert!(sockets.values().any(|found| found.descriptor == listener.as_raw_fd()));
         let mut child =
             Command::new("sleep").arg("60").stdin(Stdio::null()).spawn().expect("sleep");
         let processes = Target::Process(own).processes();

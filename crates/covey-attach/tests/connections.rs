@@ -13,6 +13,7 @@ use covey_attach::attached::{Attached, Ignored, release};
 use covey_attach::connection::UNPACED;
 use covey_attach::connects::{Connects, Established};
 use covey_attach::hold::Hold;
+use covey_attach::pace::Socket;
 use covey_attach::sockets::Sockets;
 use covey_attach::target::Target;
 use covey_proto::FlowKey;
@@ -239,8 +240,8 @@ fn rates_and_marks_that_a_process_has_left_behind_are_taken_back() {
     let target = own();
     let all = Sockets::open().expect("INET_DIAG").list().expect("connections");
     let of = all.iter().find(|it| it.local.port() == sender.port()).expect("the connection");
-    covey_attach::pace::pace(target.sockets()[&of.inode], of.cookie, 1_000_000)
-        .expect("its own socket");
+    let socket = Socket::new(&target.sockets()[&of.inode], of.cookie).expect("its own socket");
+    socket.pace(1_000_000).expect("its own socket");
     covey_client::mark(&sender.stream, covey_client::mark_of(Some(1))).expect("its own socket");
     assert_eq!(max_pace(sender.port()), 1_000_000);
     assert!(release(&target).expect("connections") >= 1);
