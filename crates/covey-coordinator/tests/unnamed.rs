@@ -496,3 +496,24 @@ fn flows_whose_communities_are_told_are_coflows_whenever_they_begin() {
     let mut aalo = World::new("aalo", 3);
     assert_eq!(tell(&mut aalo, 1, &[0]).expect_err("no use").status, 409);
 }
+
+#[test]
+fn an_end_by_the_name_that_a_flow_had_before_its_community_was_told_is_one() {
+    let mut world = World::new("coda:q1=1GB,delta=8ms,labels=told", 3);
+    world.begin(1e9, &[(0, 2), (0, 2)]);
+    world.pass(0.1);
+    // Both messages are on their way at the same time.
+    let ended = Ended { key: FlowKey::of_number(0), bytes: 5e5, wire: 5e5 };
+    let progress = Progress { ended: vec![ended], ..Progress::default() };
+    let mut said = Vec::new();
+    world.wired.agents[0].happened(&progress, world.wired.now_s, &mut said);
+    world.flows.remove(&(0, 0));
+    assert!(tell(&mut world, 6, &[0, 1]).is_ok());
+    world.wired.say(0, said);
+    world.wired.settle();
+    world.pass(0.1);
+    let population = world.wired.core.population();
+    assert_eq!((population.coflows, population.announced), (1, 1));
+    assert_eq!(world.share((0, FlowKey::of_number(1))), Some(RATE));
+    assert_eq!(world.wired.agents[0].unacknowledged(), 0);
+}

@@ -33,6 +33,8 @@ pub(super) struct AnnouncedFlow {
     pub wire: f64,
     /// When it last sent something, or had to wait.
     pub active: Time,
+    /// The id that it had before it was told to be another flow to the policy.
+    former: Option<FlowId>,
 }
 
 /// The flows that no application has named, and the addresses of hosts.
@@ -43,6 +45,8 @@ pub(super) struct Announced {
     flows: BTreeMap<u64, AnnouncedFlow>,
     /// Their ids, by the sending port and the number.
     ids: BTreeMap<(u32, u64), u64>,
+    /// Ids by those that the flows had before: their agents use them until they have heard of the new ones.
+    former: BTreeMap<u64, FlowId>,
     /// The ports of hosts.
     hosts: BTreeMap<IpAddr, u32>,
     /// Flows to hosts that no agent has claimed yet, by the sending port and the number; and when they started.
@@ -109,8 +113,19 @@ impl Announced {
     pub fn id(&self, port: u32, name: FlowKey) -> Option<FlowId> {
         match (name.number(), name.id()) {
             (Some(number), _) => self.ids.get(&(port, number)).map(|id| FlowId(*id)),
-            (None, Some(id)) => self.get(id).filter(|flow| flow.src == port).map(|_| id),
+            (None, Some(id)) => {
+                let id = self.former.get(&id.0).copied().unwrap_or(id);
+                self.get(id).filter(|flow| flow.src == port).map(|_| id)
+            }
             (None, None) => None,
+        }
+    }
+
+    /// A flow had another id before.
+    pub fn set_former(&mut self, id: FlowId, former: FlowId) {
+        if let Some(flow) = self.flows.get_mut(&id.0) {
+            flow.former = Some(former);
+            self.former.insert(former.0, id);
         }
     }
 
@@ -199,7 +214,9 @@ impl Announced {
         };
         let id = self.give();
         let (sent, wire, active) = (0.0, 0.0, now);
-        let flow = AnnouncedFlow { src, dst, number, observed, from, to, sent, wire, active };
+        let former = None;
+        let flow =
+            AnnouncedFlow { src, dst, number, observed, from, to, sent, wire, active, former };
         self.flows.insert(id.0, flow);
         self.ids.insert((src, number), id.0);
         self.by_ends.insert((from, to), id.0);
@@ -220,6 +237,7 @@ impl Announced {
     pub fn remove(&mut self, id: FlowId) -> Option<AnnouncedFlow> {
         let flow = self.flows.remove(&id.0)?;
         self.ids.remove(&(flow.src, flow.number));
+        flow.former.and_then(|former| self.former.remove(&former.0));
         // Its ends may be those of a later flow by now.
         if self.by_ends.get(&(flow.from, flow.to)) == Some(&id.0) {
             self.by_ends.remove(&(flow.from, flow.to));

@@ -116,12 +116,15 @@ impl CoordinatorState {
             if self.announced.between(from, to).is_none_or(|it| it.observed.community.is_some()) {
                 continue;
             }
+            let former = self.announced.id(src, FlowKey::of_number(number));
             self.end_number(src, number);
             self.announced.tell(from, to, community, self.now);
             let start = Time::from_secs(observed.start_s);
             let protocol = observed.protocol;
             let appearance = Appearance { number, protocol, from, to, age_s: 0.0 };
-            new.push(self.announced.insert(src, dst, &appearance, start, self.now));
+            let id = self.announced.insert(src, dst, &appearance, start, self.now);
+            former.iter().for_each(|&former| self.announced.set_former(id, former));
+            new.push(id);
         }
         self.appear(&new);
         self.tell_ends();
