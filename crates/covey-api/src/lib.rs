@@ -17,11 +17,13 @@ mod mac;
 mod overview;
 mod problem;
 mod serde_integers;
+mod serde_objects;
 mod spec;
 mod status;
 
 pub use overview::{CoordinatorStatus, FullLink, Waiting};
 pub use problem::Problem;
+pub use serde_objects::{Object, objects};
 pub use spec::{CoflowSpec, Flow, Move, Update};
 pub use status::{
     AgentStatus, CoflowState, CoflowStatus, FlowEnds, FlowRate, NearFlow, Page, Presence,

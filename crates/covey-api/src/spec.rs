@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::serde_integers;
+use crate::{serde_integers, serde_objects};
 
 /// A coflow as it is registered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -32,6 +32,7 @@ pub struct CoflowSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_s: Option<f64>,
     /// Its flows.
+    #[serde(deserialize_with = "serde_objects::objects")]
     pub flows: Vec<Flow>,
 }
 
@@ -79,10 +80,19 @@ pub struct Flow {
 #[serde(deny_unknown_fields)]
 pub struct Update {
     /// Flows that begin now: a later wave.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        deserialize_with = "serde_objects::objects",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub add: Vec<Flow>,
     /// Flows that start again on other hosts: each ends with what it has sent, and a new one is added.
-    #[serde(default, rename = "move", skip_serializing_if = "Vec::is_empty")]
+    #[serde(
+        default,
+        rename = "move",
+        deserialize_with = "serde_objects::objects",
+        skip_serializing_if = "Vec::is_empty"
+    )]
     pub moved: Vec<Move>,
     /// Indices of flows that have lost what they sent, and start again where they are.
     #[serde(
@@ -126,5 +136,6 @@ pub struct Move {
     #[serde(deserialize_with = "serde_integers::number")]
     pub flow: u32,
     /// Where it goes.
+    #[serde(deserialize_with = "serde_objects::object")]
     pub to: Flow,
 }

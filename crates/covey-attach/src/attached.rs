@@ -177,17 +177,34 @@ impl Attached {
         if self.target != Target::Host {
             let inodes: Vec<u32> = open.iter().chain(&ended).map(|it| it.inode).collect();
             self.read_files(&inodes);
-            let known = self.flows.open();
-            // A socket that is destroyed is no file any more.
-            ended.retain(|it| known.contains_key(&it.cookie) || self.files.contains_key(&it.inode));
-            open.retain(|it| known.contains_key(&it.cookie) || self.files.contains_key(&it.inode));
         }
-        open.retain(|it| !self.ignored.has(it));
-        ended.retain(|it| !self.ignored.has(it));
-        open.iter_mut().chain(&mut ended).for_each(|connection| self.date(connection));
+        self.keep_watched(&mut open);
+        self.keep_watched(&mut ended);
         let progress = self.flows.look(&open, &ended, self.now_s());
         progress.ended.iter().for_each(|ended| self.forget(ended.key.coflow));
         self.next_look = Instant::now() + (thread_cpu() - begin).div_f64(LOAD);
+        Ok(progress)
+    }
+
+    /// Keeps the connections that are watched, and notes when they began.
+    fn keep_watched(&self, connections: &mut Vec<Connection>) {
+        let known = self.flows.open();
+        // A socket that is destroyed is no file any more.
+        let is_targets = |it: &Connection| {
+            self.target == Target::Host
+                || known.contains_key(&it.cookie)
+                || self.files.contains_key(&it.inode)
+        };
+        connections.retain(|it| is_targets(it) && !self.ignored.has(it));
+        connections.iter_mut().for_each(|connection| self.date(connection));
+    }
+
+    /// Hears of connections that have ended: others have their rates sooner than after the next look.
+    fn hear_of_ended(&mut self) -> io::Result<Progress> {
+        let mut ended = self.sockets.take_ended()?;
+        self.keep_watched(&mut ended);
+        let progress = self.flows.have_ended(&ended, self.now_s());
+        progress.ended.iter().for_each(|ended| self.forget(ended.key.coflow));
         Ok(progress)
     }
 
@@ -377,10 +394,15 @@ impl Enforcer for Attached {
         };
         let now = Instant::now();
         if now < self.next_look {
-            let progress = match now < self.next_look_at_young {
+            let mut progress = match now < self.next_look_at_young {
                 true => Progress::default(),
                 false => self.look_at_young().unwrap_or_else(not_seen),
             };
+            let Progress { appeared, sent, ended, .. } =
+                self.hear_of_ended().unwrap_or_else(not_seen);
+            progress.appeared.extend(appeared);
+            progress.sent.extend(sent);
+            progress.ended.extend(ended);
             return Progress { has_not_looked: true, ..progress };
         }
         let progress = self.look().unwrap_or_else(not_seen);

@@ -89,11 +89,7 @@ impl Flows {
                 self.end(connection.cookie, now_s, &mut progress);
             }
         }
-        for connection in ended {
-            // A connection may be shorter than the time between two looks.
-            self.see(connection, now_s, &mut progress);
-            self.end(connection.cookie, now_s, &mut progress);
-        }
+        self.end_all(ended, now_s, &mut progress);
         let still: BTreeSet<u64> = open.iter().map(|connection| connection.cookie).collect();
         let gone: Vec<u64> = self.open.keys().filter(|it| !still.contains(it)).copied().collect();
         for cookie in gone {
@@ -113,6 +109,21 @@ impl Flows {
         let mut progress = Progress::default();
         some.iter().for_each(|connection| self.see(connection, now_s, &mut progress));
         progress
+    }
+
+    /// Connections have ended by `now_s`. Returns what has happened to them.
+    pub fn have_ended(&mut self, ended: &[Connection], now_s: f64) -> Progress {
+        let mut progress = Progress::default();
+        self.end_all(ended, now_s, &mut progress);
+        progress
+    }
+
+    fn end_all(&mut self, ended: &[Connection], now_s: f64, progress: &mut Progress) {
+        for connection in ended {
+            // A connection may be shorter than the time between two looks.
+            self.see(connection, now_s, progress);
+            self.end(connection.cookie, now_s, progress);
+        }
     }
 
     /// Whether a connection has sent nothing at earlier looks.
@@ -256,6 +267,17 @@ mod tests {
         flows.look(&[connection(2, 10)], &[], 1.0);
         flows.look(&[], &[], 1.1);
         assert_eq!(flows.look(&[], &[], 1.4).ended.len(), 1);
+    }
+
+    #[test]
+    fn an_end_that_is_told_between_two_looks_is_one_at_once() {
+        let mut flows = Flows::new(true);
+        flows.look(&[connection(1, 10), connection(2, 10)], &[], 0.0);
+        let told = flows.have_ended(&[connection(1, 30)], 0.01);
+        assert_eq!(told.ended, [Ended { key: FlowKey::of_number(1), bytes: 30.0, wire: 30.0 }]);
+        // The other one is still there, although nobody has looked at it.
+        assert_eq!(flows.open().len(), 1);
+        assert_eq!(flows.look(&[connection(2, 10)], &[], 0.1), Progress::default());
     }
 
     #[test]

@@ -10,12 +10,20 @@ use tokio::net::TcpStream;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
 use crate::authority::{Serial, ServerTls, Tls, speaks_for};
-use crate::tokens::{Right, Tokens};
+use crate::tokens::{Holder, Right, Tokens};
 
 /// A connection, encrypted or not.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}
 
 impl<T: AsyncRead + AsyncWrite + Send + Unpin> Stream for T {}
+
+/// What somebody was admitted with.
+pub(crate) enum Credential {
+    /// A certificate, if its number can be read.
+    Certificate(Option<Serial>),
+    /// A token.
+    Token(Holder),
+}
 
 /// What agents have to show.
 pub(crate) struct Admission {
@@ -45,26 +53,42 @@ impl Admission {
         Ok((Box::new(stream), shown))
     }
 
-    /// Whether somebody who has shown this may speak for the port that a hello names.
-    pub fn admits(&self, hello: &Hello, shown: Option<&CertificateDer<'_>>) -> bool {
+    /// With what somebody who has shown this may speak for the port that a hello names; `None`: not at all.
+    pub fn admits(&self, hello: &Hello, shown: Option<&CertificateDer<'_>>) -> Option<Credential> {
         match shown {
-            Some(certificate) => speaks_for(certificate, hello.port),
-            None => self.admits_token(&hello.token),
+            Some(certificate) if !speaks_for(certificate, hello.port) => None,
+            _ => self.knows(&hello.token, shown),
         }
     }
 
-    /// Whether a token has the right to join, where tokens count.
-    pub fn admits_token(&self, token: &[u8]) -> bool {
-        let holder = || self.tokens.holder(token);
-        self.tls.borrow().is_none() && holder().is_some_and(|holder| holder.has(Right::Operate))
+    /// A certificate of the CA, or a token with the right to join, where tokens count.
+    pub fn knows(&self, token: &[u8], shown: Option<&CertificateDer<'_>>) -> Option<Credential> {
+        if let Some(certificate) = shown {
+            return Some(Credential::Certificate(Serial::of(certificate)));
+        }
+        let holder = self.tls.borrow().is_none().then(|| self.tokens.holder(token))?;
+        holder.filter(|holder| holder.has(Right::Operate)).map(Credential::Token)
     }
 
-    /// Returns when a certificate is revoked that somebody has shown.
-    pub async fn revoked(&self, shown: Option<Serial>) {
+    /// Returns when a credential counts no more, and says why.
+    pub async fn withdrawn(&self, credential: &Credential) -> &'static str {
+        match credential {
+            Credential::Token(holder) => {
+                self.tokens.withdrawn(holder, Right::Operate).await;
+                "the token is revoked, or has expired"
+            }
+            Credential::Certificate(serial) => {
+                self.revoked(serial.as_ref()).await;
+                "the certificate is revoked"
+            }
+        }
+    }
+
+    async fn revoked(&self, shown: Option<&Serial>) {
         let mut tls = self.tls.clone();
         if let Some(serial) = shown {
             let is_revoked = |tls: &Option<_>| {
-                tls.as_ref().is_some_and(|tls: &ServerTls| tls.revoked.contains(&serial))
+                tls.as_ref().is_some_and(|tls: &ServerTls| tls.revoked.contains(serial))
             };
             if tls.wait_for(is_revoked).await.is_ok() {
                 return;

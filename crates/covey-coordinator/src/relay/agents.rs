@@ -8,7 +8,6 @@ use tokio::io::{AsyncRead, AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
 use super::uplink::Uplink;
-use crate::authority::Serial;
 use crate::connections::{Admission, Outbox, Rest, garbage, refuse};
 
 /// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
@@ -25,19 +24,18 @@ pub(super) async fn serve(
     let (mut reader, mut writer) = tokio::io::split(stream);
     let mut decoder = Decoder::default();
     let first = first(guest, &mut reader, &mut decoder).await?;
-    let (hello, refusal) = match first {
+    let (hello, credential) = match first {
         Some(FromAgent::Hello(hello)) => {
-            let admits = admission.admits(&hello, shown.as_ref());
-            (Some(hello), (!admits).then_some(Refusal::Credential))
+            let credential = admission.admits(&hello, shown.as_ref());
+            (Some(hello), credential.ok_or(Refusal::Credential))
         }
-        Some(_) => (None, Some(Refusal::Order)),
+        Some(_) => (None, Err(Refusal::Order)),
         None => return Ok(()),
     };
-    let serial = shown.as_ref().and_then(Serial::of);
     drop(shown);
     let port = hello.as_ref().map(|hello| hello.port);
-    let (Some(hello), None) = (hello, refusal) else {
-        let refusal = refusal.unwrap_or(Refusal::Order);
+    let (Some(hello), Ok(credential)) = (hello, &credential) else {
+        let refusal = credential.err().unwrap_or(Refusal::Order);
         refuse(guest, refusal, port, "the agent");
         let mut bytes = Vec::new();
         encode(&ToAgent::Refused(refusal), &mut bytes);
@@ -55,8 +53,8 @@ pub(super) async fn serve(
     let result = tokio::select! {
         result = hear(uplink, session, begin, reader) => result,
         result = deliver(uplink, session, rest) => result,
-        () = admission.revoked(serial) => {
-            guest.refuse(Reason::Credential, port, "the certificate is revoked");
+        why = admission.withdrawn(credential) => {
+            guest.refuse(Reason::Credential, port, why);
             Ok(())
         }
     };

@@ -14,7 +14,6 @@ use super::joining::{Agents, tell};
 use super::push::write_rest;
 use super::relays;
 use super::route::{Peer, Route};
-use crate::authority::Serial;
 use crate::connections::{Outbox, Stop, garbage, refuse};
 
 /// Bytes that are read at a time. Each connection has a buffer of this size; agents say little.
@@ -38,7 +37,7 @@ async fn serve(agents: &Agents, stream: TcpStream, guest: &Guest) -> io::Result<
     let mut decoder = Decoder::default();
     let first = next(guest, None, &mut reader, &mut decoder).await?;
     let mut port = None;
-    let refusal = match &first {
+    let credential = match &first {
         Some(Opening::Relay(hello)) => {
             // Boxed, so that the tasks of agents do not have its size.
             let writer = Box::new(writer);
@@ -47,16 +46,14 @@ async fn serve(agents: &Agents, stream: TcpStream, guest: &Guest) -> io::Result<
         }
         Some(Opening::Agent(FromAgent::Hello(hello))) => {
             port = Some(hello.port);
-            let admits = agents.admission.admits(hello, shown.as_ref());
-            (!admits).then_some(Refusal::Credential)
+            agents.admission.admits(hello, shown.as_ref()).ok_or(Refusal::Credential)
         }
-        Some(Opening::Agent(_)) => Some(Refusal::Order),
+        Some(Opening::Agent(_)) => Err(Refusal::Order),
         None => return Ok(()),
     };
-    let serial = shown.as_ref().and_then(Serial::of);
     drop(shown);
-    let (Some(Opening::Agent(hello)), None) = (first, refusal) else {
-        let refusal = refusal.unwrap_or(Refusal::Order);
+    let (Some(Opening::Agent(hello)), Ok(credential)) = (first, &credential) else {
+        let refusal = credential.err().unwrap_or(Refusal::Order);
         refuse(guest, refusal, port, "the agent");
         let mut bytes = Vec::new();
         encode(&ToAgent::Refused(refusal), &mut bytes);
@@ -79,8 +76,8 @@ async fn serve(agents: &Agents, stream: TcpStream, guest: &Guest) -> io::Result<
     let result = tokio::select! {
         result = read => result,
         result = write => result,
-        () = agents.admission.revoked(serial) => {
-            guest.refuse(Reason::Credential, port, "the certificate is revoked");
+        why = agents.admission.withdrawn(credential) => {
+            guest.refuse(Reason::Credential, port, why);
             Ok(())
         }
     };

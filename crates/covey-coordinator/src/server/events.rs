@@ -15,11 +15,16 @@ use crate::connections::lock;
 /// Events that wait for a client, before it counts as slow.
 const WAITING: usize = 64;
 
-/// Streams events since the one that `Last-Event-ID` names, or from now on.
+/// Streams events since the one that `Last-Event-ID` names, or from now on, until the client's token is `withdrawn`.
 ///
 /// # Errors
 /// When the header is wrong, or events after that one are not kept any more.
-pub(super) fn watch(shared: &Shared, epoch: u64, headers: &HeaderMap) -> Result<Response, Problem> {
+pub(super) fn watch(
+    shared: &Shared,
+    epoch: u64,
+    headers: &HeaderMap,
+    withdrawn: impl Future<Output = ()> + Send + 'static,
+) -> Result<Response, Problem> {
     let mut live = shared.events.subscribe();
     let mut past: Vec<Numbered> = Vec::new();
     if let Some(last) = headers.get("last-event-id") {
@@ -40,7 +45,7 @@ pub(super) fn watch(shared: &Shared, epoch: u64, headers: &HeaderMap) -> Result<
         past.extend(remembered.iter().filter(|event| event.number > number));
     }
     let (sender, receiver) = mpsc::channel::<Numbered>(WAITING);
-    tokio::spawn(async move {
+    let pass_on = async move {
         let mut next = 0;
         for event in past {
             next = event.number + 1;
@@ -63,6 +68,12 @@ pub(super) fn watch(shared: &Shared, epoch: u64, headers: &HeaderMap) -> Result<
                     return;
                 }
             }
+        }
+    };
+    tokio::spawn(async {
+        tokio::select! {
+            () = pass_on => {}
+            () = withdrawn => {}
         }
     });
     let stream = Stream { receiver, epoch };

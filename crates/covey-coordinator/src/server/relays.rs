@@ -19,7 +19,7 @@ use super::joined_relays::Listed;
 use super::joining::{Agents, tell};
 use super::route::Route;
 use super::trunk::{RelayedAgent, Trunk};
-use crate::authority::{Serial, speaks_for};
+use crate::authority::speaks_for;
 use crate::connections::{Outbox, Rest, garbage, refuse};
 use crate::state::SessionId;
 
@@ -77,26 +77,26 @@ pub(super) async fn serve(
     let session = agents.next_session.fetch_add(1, Ordering::Relaxed);
     let (outbox, rest) = Outbox::new(session, writer);
     let trunk = Arc::new(Trunk::new(outbox));
-    let knows = shown.is_some() || agents.admission.admits_token(&hello.token);
-    let refusal = match hello.version {
-        _ if !knows => Some(Refusal::Credential),
-        RELAY_VERSION => None,
-        _ => Some(Refusal::Version),
+    let credential = agents.admission.knows(&hello.token, shown.as_ref());
+    let credential = credential.ok_or(Refusal::Credential).and_then(|credential| {
+        if hello.version == RELAY_VERSION { Ok(credential) } else { Err(Refusal::Version) }
+    });
+    let credential = match credential {
+        Ok(credential) => credential,
+        Err(refusal) => {
+            refuse(guest, refusal, None, "the relay");
+            trunk.add(&ToRelay::Refused(refusal));
+            trunk.flush();
+            drop(trunk);
+            return write_rest(rest, None).await;
+        }
     };
-    if let Some(refusal) = refusal {
-        refuse(guest, refusal, None, "the relay");
-        trunk.add(&ToRelay::Refused(refusal));
-        trunk.flush();
-        drop(trunk);
-        return write_rest(rest, None).await;
-    }
     guest.authenticate();
     let (epoch, heartbeat_s) = (agents.epoch, agents.heartbeat_s);
     trunk.add(&ToRelay::Welcome { version: RELAY_VERSION, epoch, heartbeat_s });
     trunk.flush();
     tracing::info!(session, %peer, "a relay has joined");
     let listed = agents.relays.add(session, peer);
-    let serial = shown.as_ref().and_then(Serial::of);
     let write = write_rest(rest, Some(trunk.clone()));
     let mut relay = Relay { agents, guest, trunk, shown, listed, sessions: BTreeMap::new() };
     let read = async {
@@ -117,8 +117,8 @@ pub(super) async fn serve(
     let result = tokio::select! {
         result = read => result,
         result = write => result,
-        () = agents.admission.revoked(serial) => {
-            guest.refuse(Reason::Credential, None, "the certificate of the relay is revoked");
+        why = agents.admission.withdrawn(&credential) => {
+            guest.refuse(Reason::Credential, None, format_args!("the relay is cut off: {why}"));
             Ok(())
         }
     };

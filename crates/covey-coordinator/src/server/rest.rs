@@ -7,7 +7,7 @@ use std::sync::atomic::Ordering;
 use axum::Router;
 use axum::body::Bytes;
 use axum::extract::rejection::{BytesRejection, QueryRejection};
-use axum::extract::{DefaultBodyLimit, Path, Query, State};
+use axum::extract::{DefaultBodyLimit, Extension, Path, Query, State};
 use axum::http::{HeaderMap, HeaderValue, StatusCode, header};
 use axum::middleware;
 use axum::response::{IntoResponse, Response};
@@ -17,6 +17,7 @@ use serde::de::DeserializeOwned;
 use tokio::sync::{mpsc, oneshot};
 
 use super::admit::{Gate, admit, identify};
+use super::caller::Caller;
 use super::command::Command;
 use super::problems::{MAX_BODY, json, refuse, too_large};
 use super::shared::Shared;
@@ -24,7 +25,8 @@ use super::{audit, events, metrics, requests};
 use crate::connections::{METRICS_TYPE, lock};
 use crate::record::Key;
 use crate::request::{Reply, Request};
-use covey_api::{CoflowSpec, CoflowStatus, FlowEnds, Page, Problem, Update};
+use crate::tokens::{Right, Tokens};
+use covey_api::{CoflowSpec, CoflowStatus, FlowEnds, Object, Page, Problem, Update, objects};
 
 /// Items of a page, if the request does not say.
 const PAGE: usize = 100;
@@ -38,6 +40,7 @@ pub(super) const OPENAPI: &str = include_str!("openapi.json");
 pub(super) struct Api {
     pub commands: mpsc::Sender<Command>,
     pub shared: Arc<Shared>,
+    pub tokens: Arc<Tokens>,
     pub epoch: u64,
 }
 
@@ -131,14 +134,11 @@ fn parse<T: DeserializeOwned>(body: Result<Bytes, BytesRejection>) -> Result<(T,
 
 /// Reads JSON; an error begins with the path of the field that is wrong, where there is one.
 fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
-    // A list would be taken for an object with its fields in order, and an empty one for an object of defaults.
-    if body.trim_ascii_start().starts_with(b"[") {
-        return Err("invalid type: list, expected an object".to_owned());
-    }
-    serde_json::from_slice(body).map_err(|error| {
+    let object = serde_json::from_slice(body).map(|Object(value)| value);
+    object.map_err(|error| {
         // Only a second reading keeps track of the field, which would slow down every request.
         let mut json = serde_json::Deserializer::from_slice(body);
-        let located = serde_path_to_error::deserialize::<_, T>(&mut json).err();
+        let located = serde_path_to_error::deserialize::<_, Object<T>>(&mut json).err();
         // The path ends in a question mark where the text breaks off, and is a dot outside of all fields.
         let path = located.map(|error| error.path().to_string()).unwrap_or_default();
         match path.trim_end_matches(['.', '?']) {
@@ -244,6 +244,7 @@ async fn keep(
 #[serde(deny_unknown_fields)]
 struct Community {
     community: u32,
+    #[serde(deserialize_with = "objects")]
     flows: Vec<FlowEnds>,
 }
 
@@ -403,8 +404,19 @@ async fn metrics(State(api): State<Arc<Api>>) -> impl IntoResponse {
 }
 
 /// Events since the one that `Last-Event-ID` names, or from now on.
-async fn events(State(api): State<Arc<Api>>, headers: HeaderMap) -> Response {
-    events::watch(&api.shared, api.epoch, &headers).unwrap_or_else(refuse)
+async fn events(
+    State(api): State<Arc<Api>>,
+    Extension(Caller { holder, .. }): Extension<Caller>,
+    headers: HeaderMap,
+) -> Response {
+    let tokens = api.tokens.clone();
+    let withdrawn = async move {
+        // Nobody gets here without one.
+        if let Some(holder) = holder {
+            tokens.withdrawn(&holder, Right::Read).await;
+        }
+    };
+    events::watch(&api.shared, api.epoch, &headers, withdrawn).unwrap_or_else(refuse)
 }
 
 #[cfg(test)]
@@ -461,6 +473,10 @@ mod tests {
         let ids = operations.iter().map(|(_, operation)| operation["operationId"].as_str());
         let ids: std::collections::BTreeSet<&str> = ids.map(|id| id.expect("an id")).collect();
         assert_eq!(ids.len(), operations.len());
+        for (_, operation) in operations.iter().filter(|it| it.1.get("security").is_none()) {
+            let answers = |status: &str| operation["responses"].get(status).is_some();
+            assert!(["401", "403", "429"].into_iter().all(answers), "{operation}");
+        }
         let own = operations.iter().filter_map(|(_, operation)| operation.get("security"));
         for security in own.chain([&document["security"]]) {
             let names = security.as_array().expect("a list").iter().filter_map(|it| it.as_object());
@@ -484,9 +500,18 @@ mod tests {
             (spec(r#"{"flows":[],"open":1}"#), "open: "),
             (update(r#"{"move":[{"flow":0,"to":{"src":0,"dst":null}}]}"#), "move[0].to.dst: "),
             (update(r#"{"restart":[0,-1]}"#), "restart"),
-            (spec("[]"), "invalid type: list"),
-            (update(" []"), "invalid type: list"),
-            (read::<Keep>(b"[]").expect_err("a list"), "invalid type: list"),
+            (spec("[]"), "invalid type: sequence, expected an object"),
+            (update(" []"), "invalid type: sequence, expected an object"),
+            (read::<Keep>(b"[]").expect_err("a list"), "invalid type: sequence"),
+            (spec(r#"{"flows":[[0,1]]}"#), "flows[0]: invalid type: sequence, expected an object"),
+            (update(r#"{"add":[[0,1,9]]}"#), "add[0]: invalid type: sequence"),
+            (update(r#"{"move":[[0,[0,1]]]}"#), "move[0]: invalid type: sequence"),
+            (update(r#"{"move":[{"flow":0,"to":[0,1]}]}"#), "move[0].to: invalid type: sequence"),
+            (
+                read::<Community>(br#"{"community":1,"flows":[["10.0.0.1:1","10.0.0.2:2"]]}"#)
+                    .expect_err("a list"),
+                "flows[0]: invalid type: sequence",
+            ),
             (spec(""), "EOF "),
             (spec(r#"{"flows":[]} x"#), "trailing characters"),
         ] {

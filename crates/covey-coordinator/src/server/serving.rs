@@ -266,6 +266,7 @@ impl Server {
         let api = Arc::new(rest::Api {
             commands: self.commands.clone(),
             shared: self.shared.clone(),
+            tokens: self.tokens.clone(),
             epoch: self.epoch,
         });
         let gate = Arc::new(Gate {

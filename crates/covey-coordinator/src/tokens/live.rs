@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 
 use covey_api::{CredentialError, Credentials, read_token};
 use tokio::sync::watch;
@@ -18,6 +18,7 @@ pub(crate) struct Holder {
     /// The name of the token.
     pub name: Arc<str>,
     rights: Rights,
+    hash: Hash,
 }
 
 impl Holder {
@@ -29,17 +30,22 @@ impl Holder {
 /// All tokens, by their hashes: to look one up takes a time that says nothing of any secret.
 type Table = BTreeMap<Hash, (Holder, Option<SystemTime>)>;
 
+/// How often the wall clock is asked whether a token has expired: it may jump.
+const LOOK: Duration = Duration::from_secs(1);
+
 fn read(folder: &Path) -> Result<Table, CredentialError> {
-    let holder = |name: &str, rights| Holder { name: name.into(), rights };
+    let holder = |name: &str, rights, hash| Holder { name: name.into(), rights, hash };
     let mut table = Table::new();
     let single = Credentials::of(folder).token_path();
     if single.exists() {
         let token = read_token(&single)?;
-        table.insert(hash(&token), (holder(SINGLE, Rights::all()), None));
+        let hash = hash(&token);
+        table.insert(hash, (holder(SINGLE, Rights::all(), hash), None));
     }
     for (name, entry) in TokenFile::read(folder)?.entries() {
         let TokenEntry { rights, expires, .. } = entry;
-        table.insert(*entry.hash(), (holder(name, rights.clone()), *expires));
+        let hash = *entry.hash();
+        table.insert(hash, (holder(name, rights.clone(), hash), *expires));
     }
     Ok(table)
 }
@@ -61,8 +67,35 @@ impl Tokens {
     pub fn holder(&self, secret: &[u8]) -> Option<Holder> {
         let table = self.table.borrow();
         let (holder, expires) = table.get(&hash(secret))?;
-        expires.is_none_or(|expires| SystemTime::now() < expires).then(|| holder.clone())
+        counts(*expires).then(|| holder.clone())
     }
+
+    /// Returns when the token of a holder counts no more, or has lost a right.
+    pub async fn withdrawn(&self, holder: &Holder, right: Right) {
+        let mut table = self.table.subscribe();
+        loop {
+            let expires = match table.borrow_and_update().get(&holder.hash) {
+                Some((now, expires)) if now.has(right) && counts(*expires) => *expires,
+                _ => return,
+            };
+            let look = async {
+                match expires {
+                    Some(_) => tokio::time::sleep(LOOK).await,
+                    None => std::future::pending().await,
+                }
+            };
+            tokio::select! {
+                // It does not fail: the table is here.
+                _ = table.changed() => {}
+                () = look => {}
+            }
+        }
+    }
+}
+
+/// Whether a token counts now that expires then.
+fn counts(expires: Option<SystemTime>) -> bool {
+    expires.is_none_or(|expires| SystemTime::now() < expires)
 }
 
 impl Reload for Tokens {
@@ -108,6 +141,23 @@ mod tests {
         assert!(name(&secret).is_some(), "it was not read again");
         tokens.reload().expect("tokens");
         assert_eq!(name(&secret), None);
+        // Those who wait for that are told, and no others.
+        let lost = async |holder: &Holder, right| {
+            let patience = Duration::from_millis(20);
+            tokio::time::timeout(patience, tokens.withdrawn(holder, right)).await.is_ok()
+        };
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_time().build();
+        runtime.expect("a runtime").block_on(async {
+            assert!(lost(&holder, Right::Read).await);
+            assert!(!lost(&old, Right::Operate).await);
+            let soon = file.add("soon", "read".parse().expect("rights"), Some(2 * LOOK));
+            tokens.reload().expect("tokens");
+            let soon = tokens.holder(soon.expect("a token").as_bytes()).expect("a holder");
+            assert!(lost(&soon, Right::Register).await, "it has no such right");
+            assert!(!lost(&soon, Right::Read).await);
+            tokens.withdrawn(&soon, Right::Read).await;
+            file.remove("soon").expect("a file");
+        });
         // A wrong file changes nothing.
         write_secret(&folder.path().join("tokens"), b"nonsense\n").expect("a file");
         assert!(tokens.reload().is_err() && name("old").is_some());

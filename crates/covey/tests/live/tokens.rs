@@ -1,9 +1,13 @@
 //! Tokens with names and rights.
 
 use std::os::unix::fs::PermissionsExt;
+use std::time::Duration;
 
 use covey_api::Client;
 use serde_json::Value;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
+use tokio::net::TcpStream;
+use tokio::time::timeout;
 
 use crate::certificates::hang_up;
 use crate::common::TestFolder;
@@ -46,9 +50,22 @@ fn a_token_gives_its_rights_until_it_is_revoked_or_expires() {
         assert_eq!(detail, "the token 'reader' lacks the right register");
         assert_eq!(status(&mut writers, "GET").await, 403);
         until(10, "it expires", async || status(&mut shorts, "GET").await == 401).await;
+        let mut events = TcpStream::connect(coordinator.clients).await.unwrap();
+        let head = "GET /v1/events HTTP/1.1\r\nHost: covey\r\nAuthorization: Bearer";
+        events.write_all(format!("{head} {reader}\r\n\r\n").as_bytes()).await.unwrap();
+        let mut first = [0; 12];
+        events.read_exact(&mut first).await.unwrap();
+        assert_eq!(&first, b"HTTP/1.1 200");
         assert_eq!(folder.covey(&["token", "revoke", "reader", "--data", "data"]).status, Some(0));
         // Nobody says that it has changed.
         until(10, "it is revoked", async || status(&mut readers, "GET").await == 401).await;
+        let ends = async {
+            let mut rest = Vec::new();
+            while !rest.ends_with(b"0\r\n\r\n") {
+                assert!(events.read_buf(&mut rest).await.unwrap() > 0, "the last chunk comes");
+            }
+        };
+        timeout(Duration::from_secs(10), ends).await.expect("events end with the token");
         let count = "covey_requests_total{token=\"writer\",status=\"2xx\"}";
         assert_eq!(metric(&mut all, count).await, 1.0);
         let count = "covey_requests_total{token=\"reader\",status=\"4xx\"}";
@@ -78,6 +95,9 @@ fn an_agent_needs_the_right_to_operate_and_the_single_token_may_go() {
         until(10, "one joins", async || metric(&mut client, "covey_agents").await == 1.0).await;
         let refused = "covey_refusals_total{door=\"agents\",reason=\"credential\"}";
         until(10, "one does not", async || metric(&mut client, refused).await == 1.0).await;
+        assert_eq!(folder.covey(&["token", "revoke", "hosts", "--data", "data"]).status, Some(0));
+        until(10, "it is cut off", async || metric(&mut client, "covey_agents").await == 0.0).await;
+        assert_eq!(metric(&mut client, refused).await, 2.0);
     });
 }
 
