@@ -34,6 +34,7 @@ trap finish EXIT
 
 # start POLICY
 start() {
+    : >"$work/addresses"
     "$target/debug/covey" serve --data "$work/data" --policy "$1" --max-coflows 1000 --log warn \
         --audit-log "$work/audit" --clients 127.0.0.1:0 --agents 127.0.0.1:0 >"$work/addresses" 2>>"$work/log" &
     coordinator=$!

@@ -23,8 +23,8 @@ mod status;
 
 pub use overview::{CoordinatorStatus, FullLink, Waiting};
 pub use problem::Problem;
-pub use serde_objects::{Object, objects};
-pub use spec::{CoflowSpec, Flow, Move, Update};
+pub use serde_objects::Object;
+pub use spec::{CoflowSpec, Community, Flow, Move, Update};
 pub use status::{
     AgentStatus, CoflowState, CoflowStatus, FlowEnds, FlowRate, NearFlow, Page, Presence,
     RelayStatus, UnnamedFlow,

@@ -2,7 +2,7 @@
 
 use serde::{Deserialize, Serialize};
 
-use crate::{serde_integers, serde_objects};
+use crate::{FlowEnds, serde_integers, serde_objects};
 
 /// A coflow as it is registered.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
@@ -126,6 +126,18 @@ impl Update {
         let restarted = self.restart.iter().enumerate();
         moved.chain(restarted.map(|(k, flow)| (format!("restart[{k}]"), *flow)))
     }
+}
+
+/// Flows that no application registers and that belong together, as somebody knows.
+#[derive(Debug, Clone, PartialEq, Eq, Serialize, Deserialize)]
+#[serde(deny_unknown_fields)]
+pub struct Community {
+    /// Its number.
+    #[serde(deserialize_with = "serde_integers::number")]
+    pub community: u32,
+    /// The ends of the flows, which may not have begun.
+    #[serde(deserialize_with = "serde_objects::objects")]
+    pub flows: Vec<FlowEnds>,
 }
 
 /// Where a flow goes.

@@ -26,7 +26,7 @@ use crate::connections::{METRICS_TYPE, lock};
 use crate::record::Key;
 use crate::request::{Reply, Request};
 use crate::tokens::{Right, Tokens};
-use covey_api::{CoflowSpec, CoflowStatus, FlowEnds, Object, Page, Problem, Update, objects};
+use covey_api::{CoflowSpec, CoflowStatus, Community, Object, Page, Problem, Update};
 
 /// Items of a page, if the request does not say.
 const PAGE: usize = 100;
@@ -237,15 +237,6 @@ async fn keep(
         ask(&api, Request::Keep { id, lease_s }).await
     };
     respond(request.await)
-}
-
-/// What `POST /v1/flows/community` says.
-#[derive(Debug, Deserialize)]
-#[serde(deny_unknown_fields)]
-struct Community {
-    community: u32,
-    #[serde(deserialize_with = "objects")]
-    flows: Vec<FlowEnds>,
 }
 
 async fn community(State(api): State<Arc<Api>>, body: Result<Bytes, BytesRejection>) -> Response {
@@ -503,6 +494,10 @@ mod tests {
             (spec("[]"), "invalid type: sequence, expected an object"),
             (update(" []"), "invalid type: sequence, expected an object"),
             (read::<Keep>(b"[]").expect_err("a list"), "invalid type: sequence"),
+            (
+                read::<Community>(br#"{"community":0.5,"flows":[]}"#).expect_err("a part"),
+                "community: invalid value",
+            ),
             (spec(r#"{"flows":[[0,1]]}"#), "flows[0]: invalid type: sequence, expected an object"),
             (update(r#"{"add":[[0,1,9]]}"#), "add[0]: invalid type: sequence"),
             (update(r#"{"move":[[0,[0,1]]]}"#), "move[0]: invalid type: sequence"),
