@@ -6,14 +6,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use covey_api::Endpoint;
+use covey_api::{AgentTls, Endpoint};
 use covey_proto::{Decoder, FromAgent, Refusal, TOKENS, ToAgent, USES, encode};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::ClientConfig;
 
 use crate::agent::Agent;
 use crate::enforcer::{CoordinatorEvent, Enforcer};
@@ -28,8 +27,8 @@ pub struct Joining {
     pub port: u32,
     /// The credential where there is no mutual TLS.
     pub token: Vec<u8>,
-    /// Configuration of mutual TLS, if it is used.
-    pub tls: Option<Arc<ClientConfig>>,
+    /// Mutual TLS, if it is used.
+    pub tls: Option<Arc<AgentTls>>,
     /// How often the enforcer is asked for progress.
     pub ask_every: Duration,
     /// How much of a processor the host offers for compressing.
@@ -206,7 +205,10 @@ async fn session(
         None => talk(stream, &socket, agent, joining, enforcer, host).await,
         Some(tls) => {
             let name = joining.coordinator.server_name();
-            let connecting = TlsConnector::from(tls.clone()).connect(name, stream);
+            let config = tls.next(|error| {
+                tracing::warn!(port = joining.port, %error, "certificates are not read again, what was read before stays in force");
+            });
+            let connecting = TlsConnector::from(config).connect(name, stream);
             match timeout(PATIENCE, connecting).await.map_err(io::Error::from).flatten() {
                 Ok(stream) => talk(stream, &socket, agent, joining, enforcer, host).await,
                 Err(error) => Err(SessionEnd::Broken(error)),
