@@ -105,7 +105,7 @@ impl Tls {
         let name = ServerName::IpAddress(peer.ip().into());
         let handshake = self.configs().connector.connect(name, socket);
         let (socket, tls) = within(handshake, peer).await?.into_inner();
-        Ok(Connection::encrypted(socket, tls.into()))
+        Ok(Connection::encrypted(socket, peer, tls.into()))
     }
 
     /// The handshake of the side that listens.
@@ -113,7 +113,7 @@ impl Tls {
         let peer = socket.peer_addr()?;
         let (socket, tls) =
             within(self.configs().acceptor.accept(socket), peer).await?.into_inner();
-        Ok(Connection::encrypted(socket, tls.into()))
+        Ok(Connection::encrypted(socket, peer, tls.into()))
     }
 }
 
