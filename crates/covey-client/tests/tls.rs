@@ -310,6 +310,16 @@ async fn a_sender_that_goes_early_is_an_error_not_an_end() {
     }
 }
 
+/// The applications of others use other providers. One that comes from the process would be theirs, or none.
+#[tokio::test]
+async fn no_provider_of_cryptography_is_asked_of_the_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (sender, _receiver, mut listener) = hosts(folder.path()).await;
+    let flow = sender.join(1).open(0, listener.local_addr(), Some(5), b"").await;
+    carry(flow.expect("a connection"), next(&mut listener).await, b"hello", 5).await;
+    assert!(tokio_rustls::rustls::crypto::CryptoProvider::get_default().is_none());
+}
+
 #[tokio::test]
 async fn files_that_cannot_be_used_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -328,6 +338,18 @@ async fn files_that_cannot_be_used_are_named() {
     std::fs::set_permissions(&files.key, open).expect("a file");
     let found = error(&files).await;
     assert!(found.ends_with("agent.key: expected mode 0600, found 0644"), "{found}");
+    let secret = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(&files.key, secret).expect("a file");
+    // A list that says nothing would let everybody in whom it has kept out.
+    std::fs::write(&files.crl, "").expect("a file");
+    let found = error(&files).await;
+    assert!(
+        found.ends_with("crl.pem: expected a list of revoked certificates, found none"),
+        "{found}"
+    );
+    let nowhere = TlsFiles { crl: files.ca.join("crl.pem"), ..files.clone() };
+    let found = error(&nowhere).await;
+    assert!(found.contains("ca.pem/crl.pem: "), "{found}");
     std::fs::write(&files.ca, "nonsense").expect("a file");
     let found = error(&files).await;
     assert!(found.ends_with("ca.pem: expected a certificate, found none"), "{found}");
