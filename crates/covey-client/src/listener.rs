@@ -62,6 +62,12 @@ impl FlowRequest {
         &self.header.label
     }
 
+    /// Returns when the other application does not wait for the flow any more.
+    pub(crate) async fn given_up(&self) {
+        // It has nothing to say before the flow comes. A connection that is broken is over, too.
+        let _ = self.stream.drain(MAX_LINGERING).await;
+    }
+
     /// Sends the flow. `bytes` is its size if it is known.
     ///
     /// # Errors
