@@ -18,6 +18,9 @@ use crate::share::{Ends, Progress, Share};
 /// Maximum number of flows that an application may have open.
 const MAX_FLOWS: usize = 100_000;
 
+/// Maximum number of questions about proofs whose answers an application has not been told.
+const MAX_UNANSWERED: usize = 2 * MAX_FLOWS;
+
 /// Connections of flows that have changed; `None` for a connection that is gone.
 pub type Moved = BTreeMap<FlowKey, Option<Ends>>;
 
@@ -34,7 +37,17 @@ struct App {
     version: u16,
     /// Its flows, including those that have ended and are not acknowledged.
     flows: BTreeSet<FlowKey>,
+    /// Number of its questions about proofs whose answers it has not been told.
+    unanswered: usize,
     news: News,
+}
+
+impl App {
+    /// The application asks so many questions more.
+    fn ask(&mut self, count: usize) -> Result<(), Refused> {
+        self.unanswered += count;
+        if self.unanswered > MAX_UNANSWERED { Err(Refused) } else { Ok(()) }
+    }
 }
 
 /// What an application has not been told yet.
@@ -236,11 +249,13 @@ impl FlowTable {
                 }
             }
             FromApp::Asks(asks) => {
+                app.ask(asks.len())?;
                 self.with_proofs(|proofs, told| {
                     asks.into_iter().for_each(|(key, at)| proofs.ask(id, key, at, told));
                 });
             }
             FromApp::Checks(checks) => {
+                app.ask(checks.len())?;
                 self.with_proofs(|proofs, told| {
                     checks.into_iter().for_each(|check| proofs.check(id, check, told));
                 });
@@ -367,6 +382,7 @@ impl FlowTable {
         let Some(app) = self.apps.get_mut(&id).filter(|app| !app.news.is_empty()) else { return };
         let News { welcome, coordinator, changed, acknowledged, proving, proofs, checked } =
             std::mem::take(&mut app.news);
+        app.unanswered -= proofs.len() + checked.len();
         if welcome {
             let Greeting { port, means, report_every_s } = self.greeting;
             out.push(ToApp::Welcome { version: app.version, port, means, report_every_s });
@@ -531,6 +547,26 @@ mod tests {
         table.apply(&shares(&[]));
         assert_eq!(told(&mut table, 2), []);
         assert_eq!(table.heard(1, FromApp::Opened(vec![A])), Err(Refused));
+    }
+
+    #[test]
+    fn an_application_that_asks_and_does_not_listen_is_refused() {
+        let asks = || FromApp::Asks(vec![(A, Direction::Pushed); MAX_LOCAL_FLOWS]);
+        let times = MAX_UNANSWERED / MAX_LOCAL_FLOWS;
+        // Nobody has answered yet; the answers wait for the application.
+        for is_answered in [false, true] {
+            let mut table = table_with(&[1]);
+            if is_answered {
+                table.set_keys(None);
+                told(&mut table, 1);
+            }
+            (0..times).for_each(|_| table.heard(1, asks()).expect("room"));
+            assert_eq!(table.heard(1, asks()), Err(Refused));
+            // One that listens may go on.
+            table.set_keys(None);
+            told(&mut table, 1);
+            table.heard(1, asks()).expect("room");
+        }
     }
 
     #[test]

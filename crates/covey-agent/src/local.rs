@@ -221,7 +221,8 @@ async fn watch_coordinator(apps: Arc<Apps>) {
     loop {
         tokio::time::sleep(Duration::from_secs(1) / TICKS_A_SECOND).await;
         apps.with(FlowTable::tick);
-        let lost = *apps.lost.lock().unwrap_or_else(PoisonError::into_inner);
+        // Held until applications have been told, so that they hear last what was so last.
+        let lost = apps.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if lost.is_some_and(|since| since.elapsed() >= GRACE) {
             apps.with(|table| table.joined(false));
         }

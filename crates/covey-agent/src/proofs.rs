@@ -6,7 +6,7 @@
 //! shows only that it is one: for a registered coflow, the coordinator is asked whether it is that of the flow's port,
 //! if it is heard.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::BTreeMap;
 
 use covey_proto::{
     Direction, FlowAnswer, FlowAsk, FlowCheck, FlowKey, FlowKeys, FlowTokens, Mac, Proof,
@@ -41,8 +41,8 @@ pub enum Told {
 struct Waiting {
     /// Ticks since the question.
     ticks: u32,
-    /// Applications that begin the flow.
-    apps: BTreeSet<AppId>,
+    /// Applications that begin the flow, one for each time that it has asked.
+    apps: Vec<AppId>,
     /// Headers that others have sent.
     checks: Vec<(AppId, FlowCheck)>,
 }
@@ -161,7 +161,7 @@ impl Proofs {
         if may_wait || !self.is_known() {
             let ask = FlowAsk { key, direction, purpose: Purpose::Show };
             if let Some(waiting) = self.wait(ask) {
-                waiting.apps.insert(app);
+                waiting.apps.push(app);
                 return;
             }
         }

@@ -6,14 +6,13 @@ use std::os::fd::{AsFd, OwnedFd};
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
-use covey_api::Endpoint;
+use covey_api::{AgentTls, Endpoint};
 use covey_proto::{Decoder, FromAgent, Refusal, TOKENS, ToAgent, USES, encode};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_rustls::TlsConnector;
-use tokio_rustls::rustls::ClientConfig;
 
 use crate::agent::Agent;
 use crate::enforcer::{CoordinatorEvent, Enforcer};
@@ -28,8 +27,8 @@ pub struct Joining {
     pub port: u32,
     /// The credential where there is no mutual TLS.
     pub token: Vec<u8>,
-    /// Configuration of mutual TLS, if it is used.
-    pub tls: Option<Arc<ClientConfig>>,
+    /// Mutual TLS, if it is used.
+    pub tls: Option<Arc<AgentTls>>,
     /// How often the enforcer is asked for progress.
     pub ask_every: Duration,
     /// How much of a processor the host offers for compressing.
@@ -206,7 +205,10 @@ async fn session(
         None => talk(stream, &socket, agent, joining, enforcer, host).await,
         Some(tls) => {
             let name = joining.coordinator.server_name();
-            let connecting = TlsConnector::from(tls.clone()).connect(name, stream);
+            let config = tls.next(|error| {
+                tracing::warn!(port = joining.port, %error, "certificates are not read again, what was read before stays in force");
+            });
+            let connecting = TlsConnector::from(config).connect(name, stream);
             match timeout(PATIENCE, connecting).await.map_err(io::Error::from).flatten() {
                 Ok(stream) => talk(stream, &socket, agent, joining, enforcer, host).await,
                 Err(error) => Err(SessionEnd::Broken(error)),
@@ -250,7 +252,12 @@ async fn talk(
         if !out.is_empty() {
             let mut bytes = Vec::new();
             out.drain(..).for_each(|message| encode(&message, &mut bytes));
-            timeout(PATIENCE, writer.write_all(&bytes)).await.map_err(io::Error::from)??;
+            let written = async {
+                writer.write_all(&bytes).await?;
+                // TLS may hold the end of it.
+                writer.flush().await
+            };
+            timeout(PATIENCE, written).await.map_err(io::Error::from)??;
             said = Instant::now();
         }
         tokio::select! {
@@ -316,6 +323,66 @@ async fn talk(
                 if out.is_empty() && said.elapsed().as_secs_f64() >= heartbeat_s {
                     out.push(FromAgent::Alive);
                 }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use covey_proto::FlowKey;
+    use tokio::io::{BufStream, duplex};
+
+    use super::*;
+    use crate::share::{Progress, Share};
+
+    struct Nothing;
+
+    impl Enforcer for Nothing {
+        fn apply(
+            &mut self,
+            _: (u64, u64),
+            _: &std::collections::BTreeMap<FlowKey, Share>,
+        ) -> io::Result<()> {
+            Ok(())
+        }
+
+        fn progress(&mut self) -> Progress {
+            Progress::default()
+        }
+
+        fn sees_uses(&self) -> bool {
+            false
+        }
+
+        fn heard(&mut self, _: CoordinatorEvent<'_>) {}
+    }
+
+    /// TLS keeps what the socket has not taken, until it is flushed.
+    #[tokio::test]
+    async fn what_is_said_leaves_the_buffers_of_the_connection() {
+        let (near, mut far) = duplex(1 << 10);
+        let joining = Joining {
+            coordinator: Endpoint::from(std::net::SocketAddr::from(([127, 0, 0, 1], 1))),
+            port: 3,
+            token: Vec::new(),
+            tls: None,
+            ask_every: Duration::from_millis(5),
+            processors: Processors::None,
+            addresses: Vec::new(),
+        };
+        let (mut agent, woken) = (Agent::new(3, Vec::new()), Notify::new());
+        let meter = Meter::new(joining.processors);
+        let mut host = Host { meter, woken: &woken, started: Instant::now() };
+        let file = OwnedFd::from(std::fs::File::open("/dev/null").expect("a file"));
+        let mut enforcer = Nothing;
+        let talking =
+            talk(BufStream::new(near), &file, &mut agent, &joining, &mut enforcer, &mut host);
+        let mut length = [0; 4];
+        tokio::select! {
+            _ = talking => panic!("nothing ends it"),
+            read = timeout(Duration::from_secs(2), far.read_exact(&mut length)) => {
+                read.expect("it comes at once").expect("a hello");
             }
         }
     }

@@ -7,7 +7,11 @@
 #[cfg(feature = "client")]
 mod acl;
 #[cfg(feature = "client")]
+mod agent_tls;
+#[cfg(feature = "client")]
 mod client;
+#[cfg(feature = "client")]
+mod credential_error;
 #[cfg(feature = "client")]
 mod credentials;
 #[cfg(feature = "client")]
@@ -15,7 +19,11 @@ mod endpoint;
 #[cfg(feature = "client")]
 mod mac;
 mod overview;
+#[cfg(feature = "client")]
+mod pem;
 mod problem;
+#[cfg(feature = "client")]
+mod secret_file;
 mod serde_integers;
 mod serde_objects;
 mod spec;
@@ -31,10 +39,18 @@ pub use status::{
 };
 
 #[cfg(feature = "client")]
+pub use agent_tls::AgentTls;
+#[cfg(feature = "client")]
 pub use client::{Client, ClientError, Response};
 #[cfg(feature = "client")]
-pub use credentials::{CredentialError, Credentials, check_mode, read_token};
+pub use credential_error::CredentialError;
+#[cfg(feature = "client")]
+pub use credentials::{Credentials, read_token};
 #[cfg(feature = "client")]
 pub use endpoint::{Endpoint, EndpointError};
 #[cfg(feature = "client")]
 pub use mac::hmac_sha256;
+#[cfg(feature = "client")]
+pub use pem::{read_certificates, read_key, read_revocation_lists};
+#[cfg(feature = "client")]
+pub use secret_file::check_mode;

@@ -174,7 +174,10 @@ async fn answer(request: FlowRequest, exchange: &Exchange) -> io::Result<()> {
         let found = exchange.lock().put.get(&name).cloned();
         match found {
             Some(data) => break data,
-            None => arrived.await,
+            None => tokio::select! {
+                () = arrived => {}
+                () = request.given_up() => return Err(io::ErrorKind::ConnectionAborted.into()),
+            },
         }
     };
     let mut sender = request.send(Some(data.len() as u64)).await?;

@@ -26,6 +26,8 @@ pub struct Connection {
 #[derive(Debug)]
 struct Tls {
     session: rustls::Connection,
+    /// The other side, for errors.
+    peer: SocketAddr,
     inbox: Inbox,
 }
 
@@ -102,10 +104,14 @@ impl Connection {
     }
 
     /// A connection on which both sides have shown their certificates.
-    pub fn encrypted(socket: TcpStream, mut session: rustls::Connection) -> Connection {
+    pub fn encrypted(
+        socket: TcpStream,
+        peer: SocketAddr,
+        mut session: rustls::Connection,
+    ) -> Connection {
         session.set_buffer_limit(Some(MAX_HELD));
         let inbox = Inbox { bytes: Vec::new(), from: 0, to: 0 };
-        Connection { socket, tls: Some(Box::new(Mutex::new(Tls { session, inbox }))) }
+        Connection { socket, tls: Some(Box::new(Mutex::new(Tls { session, peer, inbox }))) }
     }
 
     /// The socket, for its options. Bytes must not be read from it or written to it.
@@ -185,7 +191,7 @@ impl Connection {
     }
 
     fn read_encrypted(&self, tls: &mut Tls, into: &mut [u8]) -> io::Result<usize> {
-        let Tls { session, inbox } = tls;
+        let Tls { session, peer, inbox } = tls;
         loop {
             match session.reader().read(into) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
@@ -197,7 +203,8 @@ impl Connection {
             if let Err(error) = session.process_new_packets() {
                 // The other side is told, if it is still there.
                 let _ = send(session, &self.socket);
-                return Err(io::Error::new(io::ErrorKind::InvalidData, error));
+                let what = format!("TLS with {peer}: {error}");
+                return Err(io::Error::new(io::ErrorKind::InvalidData, what));
             }
         }
     }

@@ -27,6 +27,11 @@ pub struct Patience {
     pub start_small: u64,
 }
 
+/// Whether an error of reading is what TLS says: for one, that the other side does not accept the certificate.
+fn is_of_tls(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData
+}
+
 /// Length of the receiver's confirmation, which holds the number of bytes received.
 const CONFIRMATION: usize = 8;
 
@@ -174,6 +179,7 @@ impl FlowSender {
             let mut bytes = [0; REFUSAL];
             match self.stream.try_read(&mut bytes) {
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                Err(error) if is_of_tls(&error) => return Err(error),
                 // A connection that is over is noticed when the flow goes on.
                 _ => self.has_heard = true,
             }
@@ -217,11 +223,16 @@ impl FlowSender {
 
     /// What a failure to write means: the receiver may have refused the flow.
     fn refused(&self, error: io::Error) -> io::Error {
-        let mut bytes = [0; REFUSAL];
         // What a flow with notes is told is read elsewhere.
-        let is_read = self.marking.is_none()
-            && matches!(self.stream.try_read(&mut bytes), Ok(count) if count == bytes.len());
-        is_read.then(|| refusal_of(&bytes)).flatten().map_or(error, refused)
+        if self.marking.is_some() {
+            return error;
+        }
+        let mut bytes = [0; REFUSAL];
+        match self.stream.try_read(&mut bytes) {
+            Ok(count) if count == bytes.len() => refusal_of(&bytes).map_or(error, refused),
+            Err(told) if is_of_tls(&told) => told,
+            _ => error,
+        }
     }
 
     /// Writes the encoder's header or compressed chunk, when the flow may send.

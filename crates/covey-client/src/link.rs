@@ -204,6 +204,8 @@ const AGENT_WITHIN: Duration = Duration::from_secs(5);
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Time between two attempts to connect to the agent.
 const RETRY: Duration = Duration::from_millis(200);
+/// Maximum time between two reports of what flows have sent, in seconds.
+const MAX_TICK_S: f64 = 3600.0;
 /// How long an agent may be silent to an application with flows before it is probed, and how long it may take to
 /// answer.
 const SILENCE: Duration = Duration::from_secs(1);
@@ -433,7 +435,7 @@ async fn talk(
     let (mut reader, mut writer) = stream.into_split();
     let mut decoder = Decoder::default();
     let mut buffer = vec![0; 16 << 10];
-    let mut ticks = interval(Duration::from_secs(3600));
+    let mut ticks = interval(Duration::from_secs_f64(MAX_TICK_S));
     let mut reports = false;
     let mut bytes = Vec::new();
     encode(&FromApp::Hello(version), &mut bytes);
@@ -456,7 +458,7 @@ async fn talk(
                     if let ToApp::Welcome { report_every_s, .. } = &message
                         && *report_every_s > 0.0
                     {
-                        ticks = interval(Duration::from_secs_f64(report_every_s.max(0.001)));
+                        ticks = interval(Duration::from_secs_f64(report_every_s.clamp(0.001, MAX_TICK_S)));
                         ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
                         reports = true;
                     }

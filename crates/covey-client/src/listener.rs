@@ -3,13 +3,13 @@
 use std::io;
 use std::net::{Shutdown, SocketAddr};
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use covey_door::{Reason, Refusals};
+use covey_door::{Door, Guest, Limits, Peer, Reason};
 use covey_proto::{Direction, FlowHeader, HeaderError, ProofRefusal, TLS_HANDSHAKE, refusal_to};
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
-use tokio::sync::{Semaphore, mpsc};
+use tokio::sync::mpsc;
 
 use crate::client::Client;
 use crate::connection::Connection;
@@ -26,7 +26,7 @@ impl Client {
         let listener = TcpListener::bind(address).await?;
         let address = listener.local_addr()?;
         let (sender, receiver) = mpsc::channel(128);
-        let task = tokio::spawn(accept(listener, self.clone(), sender));
+        let task = tokio::spawn(accept(listener, self.clone(), sender, WITHOUT_HEADER, CROWDED));
         Ok(Listener { address, receiver, task })
     }
 }
@@ -60,6 +60,12 @@ impl FlowRequest {
     /// The label of what is asked for.
     pub fn label(&self) -> &[u8] {
         &self.header.label
+    }
+
+    /// Returns when the other application does not wait for the flow any more.
+    pub(crate) async fn given_up(&self) {
+        // It has nothing to say before the flow comes. A connection that is broken is over, too.
+        let _ = self.stream.drain(MAX_LINGERING).await;
     }
 
     /// Sends the flow. `bytes` is its size if it is known.
@@ -107,61 +113,93 @@ impl Drop for Listener {
     }
 }
 
-/// Maximum time until a connection has sent its header, and maximum number of connections that have not. Where very many
-/// flows begin together, TCP may lose a header several times, and tries again after up to 13 seconds.
-const HEADER_WITHIN: Duration = Duration::from_secs(30);
-const MAX_WITHOUT_HEADER: usize = 4096;
+/// Limits of connections that have not sent their headers. Where very many flows begin together, TCP may lose a header
+/// several times, and tries again after up to 13 seconds.
+const WITHOUT_HEADER: Limits = Limits {
+    max: 4096,
+    max_per_peer: 4096,
+    max_unauthenticated: 4096,
+    patience: Duration::from_secs(30),
+};
+
+/// For how long a listener accepts nobody when so many connections have sent no headers: flows that begin together need
+/// a moment, and up to 5 s where their agent is gone. From then on the oldest of the host that has the most makes room
+/// for a new one, until half of the places are free.
+const CROWDED: Duration = Duration::from_secs(6);
+/// Time between two looks for a free place.
+const LOOK: Duration = Duration::from_millis(5);
 
 /// How long a connection that is refused may go on to send, and how many bytes of it are read. If the connection were
 /// closed at once, the refusal could be lost.
 const LINGER: Duration = Duration::from_secs(1);
 const MAX_LINGERING: usize = 1 << 20;
 
-async fn accept(listener: TcpListener, client: Client, sender: mpsc::Sender<Incoming>) {
-    let without_header = Arc::new(Semaphore::new(MAX_WITHOUT_HEADER));
-    let refusals = Arc::new(Refusals::new("flows"));
-    // Nothing closes the semaphore.
-    while let Ok(permit) = without_header.clone().acquire_owned().await {
+async fn accept(
+    listener: TcpListener,
+    client: Client,
+    sender: mpsc::Sender<Incoming>,
+    limits: Limits,
+    crowded: Duration,
+) {
+    let door = Door::new("flows", limits);
+    let without_header = || door.occupancy().unauthenticated;
+    let mut full_since = None;
+    loop {
+        if without_header() < limits.max / 2 {
+            full_since = None;
+        }
+        while without_header() >= limits.max
+            && full_since.get_or_insert_with(Instant::now).elapsed() < crowded
+        {
+            tokio::time::sleep(LOOK).await;
+        }
         let (stream, peer) = match listener.accept().await {
             Ok(accepted) => accepted,
             Err(error) => {
-                tracing::warn!(%error, "a flow was not accepted");
+                if !door.make_room() {
+                    tracing::warn!(%error, "a flow was not accepted");
+                }
                 tokio::time::sleep(Duration::from_millis(50)).await;
                 continue;
             }
         };
-        let (client, sender, refusals) = (client.clone(), sender.clone(), refusals.clone());
+        let Some(entrance) = door.enter(Peer::of(peer), peer.to_string()) else { continue };
+        let (client, sender) = (client.clone(), sender.clone());
         tokio::spawn(async move {
-            let Some(stream) = secured(&client, stream, peer, &refusals).await else { return };
-            let read = read_header(&stream);
-            match tokio::time::timeout(HEADER_WITHIN, read).await.map_err(io::Error::from).flatten()
-            {
-                Err(error) if is_tls(&error) => {
-                    refusals.refuse(Reason::Handshake, peer, None, error);
-                }
-                Err(error) => {
-                    tracing::debug!(%peer, %error, "a connection does not begin like a flow")
-                }
-                Ok((header, proof)) => {
-                    let refusal = client.0.link.check(&header, proof, peer).await;
-                    match refusal {
-                        None => {
-                            drop(permit);
-                            pass_on(client, stream, peer, header, &sender).await;
-                        }
-                        // It has its place until it is closed.
-                        Some(refusal) => {
-                            let (flow, coflow) = (header.key.flow, header.key.coflow);
-                            let detail = format!("flow {flow} of coflow {coflow}: {refusal}");
-                            refusals.refuse(Reason::Credential, peer, None, detail);
-                            // The other side may be gone.
-                            let _ = tokio::time::timeout(LINGER, turn_away(&stream, refusal)).await;
-                        }
-                    }
-                }
+            let mut come = None;
+            let hear = async |guest: Arc<Guest>| come = hear(&client, stream, peer, &guest).await;
+            entrance.serve(hear).await;
+            // It has its place until its header has come, or it is closed.
+            if let Some((stream, header)) = come {
+                pass_on(client, stream, peer, header, &sender).await;
             }
         });
     }
+}
+
+/// Reads the header of a connection, and has its proof checked. `None`: it is no flow, or is refused.
+async fn hear(
+    client: &Client,
+    stream: TcpStream,
+    peer: SocketAddr,
+    guest: &Guest,
+) -> Option<(Connection, FlowHeader)> {
+    let stream = secured(client, stream, guest).await?;
+    match read_header(&stream).await {
+        Err(error) if is_tls(&error) => guest.refuse(Reason::Handshake, None, error),
+        Err(error) => tracing::debug!(%peer, %error, "a connection does not begin like a flow"),
+        Ok((header, proof)) => match client.0.link.check(&header, proof, peer).await {
+            None => return Some((stream, header)),
+            Some(refusal) => {
+                let (flow, coflow) = (header.key.flow, header.key.coflow);
+                let detail = format!("flow {flow} of coflow {coflow}: {refusal}");
+                guest.refuse(Reason::Credential, None, detail);
+                // The other side may be gone.
+                let _ = tokio::time::timeout(LINGER, turn_away(&stream, refusal)).await;
+            }
+        },
+    }
+    None
 }
 
 /// Whether a connection begins with TLS where there should be a header.
@@ -178,24 +216,16 @@ async fn turn_away(stream: &Connection, refusal: ProofRefusal) -> io::Result<()>
 }
 
 /// Begins TLS on a connection that has come in, if flows have it. Refuses one that begins otherwise than it should.
-async fn secured(
-    client: &Client,
-    stream: TcpStream,
-    peer: SocketAddr,
-    refusals: &Refusals,
-) -> Option<Connection> {
+async fn secured(client: &Client, stream: TcpStream, guest: &Guest) -> Option<Connection> {
     let Some(tls) = &client.0.tls else { return Some(Connection::plain(stream)) };
     let mut first = [0];
-    let come = tokio::time::timeout(HEADER_WITHIN, stream.peek(&mut first)).await;
-    // Whoever says nothing is no flow, and nobody needs to know.
-    let Ok(Ok(1..)) = come else { return None };
+    // Whoever leaves without a word is no flow, and nobody needs to know.
+    let Ok(1..) = stream.peek(&mut first).await else { return None };
     if first == [TLS_HANDSHAKE] {
         let accepted = tls.accept(stream).await;
-        return accepted
-            .inspect_err(|error| refusals.refuse(Reason::Handshake, peer, None, error))
-            .ok();
+        return accepted.inspect_err(|error| guest.refuse(Reason::Handshake, None, error)).ok();
     }
-    refusals.refuse(Reason::Handshake, peer, None, ProofRefusal::NoTls);
+    guest.refuse(Reason::Handshake, None, ProofRefusal::NoTls);
     let stream = Connection::plain(stream);
     // The other side may be gone.
     let _ = tokio::time::timeout(LINGER, turn_away(&stream, ProofRefusal::NoTls)).await;
@@ -222,4 +252,36 @@ async fn pass_on(
     };
     // The listener may be gone.
     let _ = sender.send(incoming).await;
+}
+
+#[cfg(test)]
+mod tests {
+    use tokio::io::AsyncWriteExt;
+
+    use super::*;
+    use crate::client::Options;
+
+    /// However many connections begin and say no more, flows come.
+    #[tokio::test]
+    async fn connections_that_stall_in_their_headers_make_room_for_flows() {
+        let options = Options { agent: None, coordinator: None, ..Options::default() };
+        let client = Client::start(options).await.expect("no credentials are needed");
+        let listener = TcpListener::bind("127.0.0.1:0").await.expect("a port");
+        let to = listener.local_addr().expect("an address");
+        let (sender, mut incoming) = mpsc::channel(1);
+        let limits = Limits { max: 4, max_per_peer: 4, max_unauthenticated: 4, ..WITHOUT_HEADER };
+        let crowded = Duration::from_millis(200);
+        let task = tokio::spawn(accept(listener, client.clone(), sender, limits, crowded));
+        let mut stalled = Vec::new();
+        for begin in ["", "C", "CVF3", "CVF2\u{1}\u{1}"].repeat(5) {
+            let mut stream = TcpStream::connect(to).await.expect("a connection");
+            stream.write_all(begin.as_bytes()).await.expect("room");
+            stalled.push(stream);
+        }
+        let flow = client.join(1).open(0, to, Some(0), b"").await.expect("a connection");
+        let come = tokio::time::timeout(Duration::from_secs(5), incoming.recv()).await;
+        assert!(matches!(come, Ok(Some(Incoming::Flow(_)))), "it does not come");
+        drop(flow);
+        task.abort();
+    }
 }

@@ -5,13 +5,11 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use covey_api::{
-    Client as Connection, ClientError, CoflowSpec, CoflowStatus, CredentialError, Endpoint, Page,
-    Response, Update,
+    Client as Connection, ClientError, CoflowSpec, CoflowStatus, CredentialError, Credentials,
+    Endpoint, Page, Response, Update,
 };
 use thiserror::Error;
-use tokio_rustls::rustls::pki_types::CertificateDer;
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::{ClientConfig, RootCertStore};
+use tokio_rustls::rustls::ClientConfig;
 
 /// Why the coordinator has not done what it was asked.
 #[derive(Debug, Error)]
@@ -41,7 +39,7 @@ pub enum RestError {
         /// What is wrong.
         what: String,
     },
-    /// The files for TLS with other hosts cannot be used.
+    /// The files for TLS, with the coordinator or with other hosts, cannot be used.
     #[error(transparent)]
     Tls(#[from] CredentialError),
     /// The mode's settings are none of the policy `stream`.
@@ -98,16 +96,8 @@ impl Rest {
         };
         let path = folder.join("token");
         let token = read_token(folder).map_err(|error| bad(&path, &error))?;
-        let path = folder.join("ca.pem");
-        let tls = if path.exists() {
-            let mut roots = RootCertStore::empty();
-            let ca = CertificateDer::from_pem_file(&path).map_err(|error| bad(&path, &error))?;
-            roots.add(ca).map_err(|error| bad(&path, &error))?;
-            let config = ClientConfig::builder().with_root_certificates(roots);
-            Some(Arc::new(config.with_no_client_auth()))
-        } else {
-            None
-        };
+        let credentials = Credentials::of(folder);
+        let tls = credentials.has_certificates().then(|| credentials.client()).transpose()?;
         let (folder, token, idle) = (folder.to_owned(), Mutex::new(token), Mutex::default());
         Ok(Rest { address, folder, token, tls, deadline, idle })
     }

@@ -6,16 +6,14 @@ use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
-use covey_api::{CredentialError, check_mode};
+use covey_api::{CredentialError, read_certificates, read_key, read_revocation_lists};
 use tokio::net::TcpStream;
 use tokio_rustls::rustls::client::Resumption;
 use tokio_rustls::rustls::client::danger::{
     HandshakeSignatureValid, ServerCertVerified, ServerCertVerifier,
 };
-use tokio_rustls::rustls::pki_types::pem::PemObject;
-use tokio_rustls::rustls::pki_types::{
-    CertificateDer, CertificateRevocationListDer, PrivateKeyDer, ServerName, UnixTime,
-};
+use tokio_rustls::rustls::crypto::ring;
+use tokio_rustls::rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 use tokio_rustls::rustls::server::danger::ClientCertVerifier;
 use tokio_rustls::rustls::{
@@ -105,7 +103,7 @@ impl Tls {
         let name = ServerName::IpAddress(peer.ip().into());
         let handshake = self.configs().connector.connect(name, socket);
         let (socket, tls) = within(handshake, peer).await?.into_inner();
-        Ok(Connection::encrypted(socket, tls.into()))
+        Ok(Connection::encrypted(socket, peer, tls.into()))
     }
 
     /// The handshake of the side that listens.
@@ -113,7 +111,7 @@ impl Tls {
         let peer = socket.peer_addr()?;
         let (socket, tls) =
             within(self.configs().acceptor.accept(socket), peer).await?.into_inner();
-        Ok(Connection::encrypted(socket, tls.into()))
+        Ok(Connection::encrypted(socket, peer, tls.into()))
     }
 }
 
@@ -136,33 +134,35 @@ async fn within<T>(
 fn read(files: &TlsFiles) -> Result<Configs, CredentialError> {
     let unusable = |error: &dyn fmt::Display| CredentialError::Use(error.to_string());
     let mut roots = RootCertStore::empty();
-    for certificate in certificates(&files.ca)? {
+    for certificate in read_certificates(&files.ca)? {
         roots.add(certificate).map_err(|error| unusable(&error))?;
     }
-    let lists = match files.crl.exists() {
-        true => pem(&files.crl, CertificateRevocationListDer::pem_file_iter(&files.crl))?,
-        false => Vec::new(),
-    };
-    let verifier = WebPkiClientVerifier::builder(Arc::new(roots))
-        .with_crls(lists)
+    // Our own: the application may have none for the process, or another one.
+    let provider = Arc::new(ring::default_provider());
+    let verifier = WebPkiClientVerifier::builder_with_provider(Arc::new(roots), provider.clone())
+        .with_crls(read_revocation_lists(&files.crl)?)
         .allow_unknown_revocation_status()
         .only_check_end_entity_revocation()
         .build()
         .map_err(|error| unusable(&error))?;
-    check_mode(&files.key)?;
-    let key =
-        PrivateKeyDer::from_pem_file(&files.key).map_err(|error| content(&files.key, &error))?;
-    let shown = certificates(&files.certificate)?;
-    let wrong =
-        |error: rustls::Error| content(&files.certificate, &format!("with its key: {error}"));
+    let key = read_key(&files.key)?;
+    let shown = read_certificates(&files.certificate)?;
+    let wrong = |error: rustls::Error| CredentialError::Content {
+        path: files.certificate.clone(),
+        what: format!("with its key: {error}"),
+    };
     let versions = &[&rustls::version::TLS13];
-    let mut server = ServerConfig::builder_with_protocol_versions(versions)
+    let mut server = ServerConfig::builder_with_provider(provider.clone())
+        .with_protocol_versions(versions)
+        .map_err(|error| unusable(&error))?
         .with_client_cert_verifier(verifier.clone())
         .with_single_cert(shown.clone(), key.clone_key())
         .map_err(wrong)?;
     // Each connection shows its certificates: none goes on with what an earlier one has shown.
     server.send_tls13_tickets = 0;
-    let mut client = ClientConfig::builder_with_protocol_versions(versions)
+    let mut client = ClientConfig::builder_with_provider(provider)
+        .with_protocol_versions(versions)
+        .map_err(|error| unusable(&error))?
         .dangerous()
         .with_custom_certificate_verifier(Arc::new(OtherHost(verifier)))
         .with_client_auth_cert(shown, key)
@@ -170,27 +170,6 @@ fn read(files: &TlsFiles) -> Result<Configs, CredentialError> {
     client.resumption = Resumption::disabled();
     client.enable_sni = false;
     Ok(Configs { connector: Arc::new(client).into(), acceptor: Arc::new(server).into() })
-}
-
-fn certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, CredentialError> {
-    let found = pem(path, CertificateDer::pem_file_iter(path))?;
-    if found.is_empty() {
-        return Err(content(path, &"expected a certificate, found none"));
-    }
-    Ok(found)
-}
-
-/// The parts of a file.
-fn pem<T, E: fmt::Display>(
-    path: &Path,
-    parts: Result<impl Iterator<Item = Result<T, E>>, E>,
-) -> Result<Vec<T>, CredentialError> {
-    let parts = parts.map_err(|error| content(path, &error))?;
-    parts.collect::<Result<_, _>>().map_err(|error| content(path, &error))
-}
-
-fn content(path: &Path, what: &dyn fmt::Display) -> CredentialError {
-    CredentialError::Content { path: path.to_owned(), what: what.to_string() }
 }
 
 /// Verifies the certificate of a listener as that of a client: an agent has a single certificate for both.

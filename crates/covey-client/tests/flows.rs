@@ -8,7 +8,7 @@ use std::time::Duration;
 use covey_agent::{CoordinatorEvent, Enforcer, Local, Share};
 use covey_client::{Blocks, Client, Flow, Incoming, Listener, Options, Scheduled};
 use covey_client::{CoflowSpec, FlowReceiver, blocking};
-use covey_proto::{CodecName, Ended, FlowKey, Means};
+use covey_proto::{CodecName, Direction, Ended, FlowHeader, FlowKey, Means};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -369,6 +369,27 @@ async fn blocks_are_pushed_and_pulled_put_and_got() {
     let (got, ()) = tokio::join!(getting, putting);
     assert!(got.expect("it is there") == a);
     assert!(Blocks::get(&coflow, 3, to, b"c").await.expect("as often as one likes") == a);
+}
+
+#[tokio::test]
+async fn a_request_that_is_given_up_is_not_kept() {
+    let client = start(None).await;
+    let blocks = Blocks::listen(&client, "127.0.0.1:0").await.expect("a port");
+    let mut other = TcpStream::connect(blocks.local_addr()).await.expect("open");
+    let header = FlowHeader {
+        key: key(0),
+        direction: Direction::Pulled,
+        bytes: None,
+        chunked: true,
+        with_notes: false,
+        label: b"never put".to_vec(),
+    };
+    let mut bytes = Vec::new();
+    header.encode(&mut bytes);
+    other.write_all(&bytes).await.expect("room");
+    other.shutdown().await.expect("it is open");
+    let closed = tokio::time::timeout(LONG / 3, other.read(&mut [0])).await;
+    assert_eq!(closed.expect("it is kept open").expect("an end"), 0);
 }
 
 #[tokio::test]

@@ -6,10 +6,10 @@ use std::time::Duration;
 
 use covey_agent::{CoordinatorEvent, Enforcer, Local};
 use covey_api::hmac_sha256;
-use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Listener, Options};
+use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Listener, Options, Scheduled};
 use covey_proto::{
-    Direction, FlowAnswer, FlowHeader, FlowKey, FlowKeys, FlowTokens, Key, Means, Proof,
-    ProofRefusal, Purpose, REFUSAL, Token, refusal_of,
+    Direction, FlowAnswer, FlowHeader, FlowKey, FlowKeys, FlowTokens, Key, LOCAL_VERSION, Means,
+    Proof, ProofRefusal, Purpose, REFUSAL, ToApp, Token, encode, refusal_of,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -334,6 +334,26 @@ async fn a_flow_waits_for_an_agent_that_is_started_again() {
     a.agent = Some(agent);
     let sender = a.answering(opening).await.expect("no panic").expect("a connection");
     carry(sender, next(&mut listener).await).await;
+}
+
+/// An agent of which an application understands each message, but not the sense.
+#[tokio::test]
+async fn an_agent_that_wants_reports_once_in_an_age_is_heard() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let socket = folder.path().join("agent.sock");
+    let agent = tokio::net::UnixListener::bind(&socket).expect("a socket");
+    tokio::spawn(async move {
+        let (mut stream, _) = agent.accept().await.expect("an application");
+        let mut bytes = Vec::new();
+        let (version, means) = (LOCAL_VERSION, Means::Pacing);
+        encode(&ToApp::Welcome { version, port: 7, means, report_every_s: 1e300 }, &mut bytes);
+        encode(&ToApp::Coordinator { heard: true, codec: None }, &mut bytes);
+        stream.write_all(&bytes).await.expect("room");
+        std::future::pending::<()>().await;
+    });
+    let options = Options { agent: Some(socket), coordinator: None, ..Options::default() };
+    let client = Client::start(options).await.expect("no credentials are needed");
+    assert_eq!((client.port(), client.scheduled()), (Some(7), Scheduled::Yes));
 }
 
 /// All are asked for in a few messages.

@@ -188,7 +188,10 @@ async fn only_certificates_of_the_ca_are_accepted_on_either_side() {
     let good = with_tls(files("good", &ours, &ours)).await;
     let mut listener = good.listen("127.0.0.1:0").await.expect("a port");
     // One whose certificate is of another CA, and one that trusts another CA alone.
-    for (name, ca, trusted) in [("shows", &other, &ours), ("trusts", &ours, &other)] {
+    for (name, ca, trusted, expected) in [
+        ("shows", &other, &ours, "received fatal alert"),
+        ("trusts", &ours, &other, "invalid peer certificate"),
+    ] {
         let client = with_tls(files(name, ca, trusted)).await;
         let coflow = client.join(1);
         let refused = async {
@@ -196,12 +199,31 @@ async fn only_certificates_of_the_ca_are_accepted_on_either_side() {
             flow.write_all(b"x").await?;
             flow.finish().await
         };
-        let error = refused.await.expect_err(name);
-        assert_ne!(error.to_string(), "", "{name}");
+        let error = refused.await.expect_err(name).to_string();
+        assert!(error.contains(expected) && error.contains("TLS with 127.0.0.1:"), "{error}");
     }
     let flow = good.join(1).open(0, listener.local_addr(), Some(5), b"").await;
     // It is the first that the application sees.
     carry(flow.expect("a connection"), next(&mut listener).await, b"hello", 5).await;
+}
+
+#[tokio::test]
+async fn a_flow_that_waits_for_its_turn_learns_that_its_certificate_does_not_count() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (ours, other) = (Ca::new(), Ca::new());
+    let socket = folder.path().join("agent.sock");
+    let every = Duration::from_millis(5);
+    let mut agent = Local::listen(&socket, 7, Means::Pacing, every).await.expect("a socket");
+    agent.heard(CoordinatorEvent::Joined { codec: None });
+    let receiver = with_tls(ours.host(&folder.path().join("0"), &ours)).await;
+    let listener = receiver.listen("127.0.0.1:0").await.expect("a port");
+    let tls = Some(other.host(&folder.path().join("1"), &ours));
+    let sender = client(Options { agent: Some(socket), tls, ..Options::default() }).await;
+    let opened = sender.join(1).open(0, listener.local_addr(), Some(1), b"").await;
+    let mut flow = opened.expect("its own side is content");
+    let written = tokio::time::timeout(Duration::from_secs(10), flow.write_all(b"x")).await;
+    let error = written.expect("it does not wait any more").expect_err("it is refused");
+    assert!(error.to_string().contains("received fatal alert"), "{error}");
 }
 
 #[tokio::test]
@@ -288,6 +310,16 @@ async fn a_sender_that_goes_early_is_an_error_not_an_end() {
     }
 }
 
+/// The applications of others use other providers. One that comes from the process would be theirs, or none.
+#[tokio::test]
+async fn no_provider_of_cryptography_is_asked_of_the_process() {
+    let folder = tempfile::tempdir().expect("a folder");
+    let (sender, _receiver, mut listener) = hosts(folder.path()).await;
+    let flow = sender.join(1).open(0, listener.local_addr(), Some(5), b"").await;
+    carry(flow.expect("a connection"), next(&mut listener).await, b"hello", 5).await;
+    assert!(tokio_rustls::rustls::crypto::CryptoProvider::get_default().is_none());
+}
+
 #[tokio::test]
 async fn files_that_cannot_be_used_are_named() {
     let folder = tempfile::tempdir().expect("a folder");
@@ -306,6 +338,18 @@ async fn files_that_cannot_be_used_are_named() {
     std::fs::set_permissions(&files.key, open).expect("a file");
     let found = error(&files).await;
     assert!(found.ends_with("agent.key: expected mode 0600, found 0644"), "{found}");
+    let secret = std::fs::Permissions::from_mode(0o600);
+    std::fs::set_permissions(&files.key, secret).expect("a file");
+    // A list that says nothing would let everybody in whom it has kept out.
+    std::fs::write(&files.crl, "").expect("a file");
+    let found = error(&files).await;
+    assert!(
+        found.ends_with("crl.pem: expected a list of revoked certificates, found none"),
+        "{found}"
+    );
+    let nowhere = TlsFiles { crl: files.ca.join("crl.pem"), ..files.clone() };
+    let found = error(&nowhere).await;
+    assert!(found.contains("ca.pem/crl.pem: "), "{found}");
     std::fs::write(&files.ca, "nonsense").expect("a file");
     let found = error(&files).await;
     assert!(found.ends_with("ca.pem: expected a certificate, found none"), "{found}");

@@ -39,7 +39,9 @@ pub use state::{
 };
 
 #[cfg(feature = "server")]
-pub use authority::{Authority, Certificate, Issued, Owner, OwnerError, Serial, VALIDITY, is_name};
+pub use authority::{
+    AgentCertificates, Authority, Certificate, Issued, Owner, OwnerError, Serial, VALIDITY, is_name,
+};
 #[cfg(feature = "server")]
 pub use journal::{Damage, Inspection, JournalError, Repaired, inspect, repair};
 #[cfg(feature = "server")]

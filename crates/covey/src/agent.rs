@@ -7,6 +7,8 @@ use std::time::Duration;
 use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use covey_agent::{ENFORCERS, Joining, MadeEnforcer, Processors, Setup, SocketOptions};
+use covey_api::AgentTls;
+use covey_coordinator::AgentCertificates;
 use covey_core::units;
 
 use crate::failure::Failure;
@@ -90,17 +92,16 @@ impl Agent {
         let (coordinator, address) = (&self.coordinator, &self.address);
         let processors = self.processors()?;
         let setup = self.setup()?;
+        let certificates = AgentCertificates::start(self.shown.credentials())?;
         let joining = joining(self.port, coordinator, &self.shown, address, processors)?;
         let runtime = live::runtime_here()?;
         let MadeEnforcer { mut enforcer, woken } = runtime.block_on(self.enforcer(&setup))?;
         runtime.block_on(async {
-            // The credentials are read at each connection: there is nothing to do, and nothing to end for.
-            let mut reload = live::asked_to_reload();
-            tokio::spawn(async move {
-                while reload.recv().await.is_some() {
-                    tracing::info!("the credentials are read at the next connection");
-                }
-            });
+            // Without certificates the signal asks for nothing, and is nothing to end for.
+            let reload = live::asked_to_reload();
+            if let Some(certificates) = certificates {
+                tokio::spawn(certificates.keep(reload));
+            }
             tokio::select! {
                 joined = covey_agent::run_woken(&joining, enforcer.as_mut(), &woken) => {
                     joined.map_err(|error| Failure::Input(error.to_string()))
@@ -190,7 +191,7 @@ pub fn joining(
     let coordinator = live::endpoint("--coordinator", coordinator)?;
     let port = quantity::within("--port", port, 0..=live::MAX_PORTS - 1)?;
     let credentials = shown.credentials();
-    let tls = credentials.has_certificates().then(|| credentials.agent()).transpose()?;
+    let tls = credentials.has_certificates().then(|| AgentTls::start(credentials)).transpose()?;
     let token = match tls {
         Some(_) => Vec::new(),
         None => shown.token()?.ok_or_else(|| shown.none())?,

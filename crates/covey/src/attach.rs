@@ -14,9 +14,10 @@ use covey_attach::connects::Connects;
 use covey_attach::flows::{Flow, Over};
 use covey_attach::hold::Hold;
 use covey_attach::target::Target;
+use covey_coordinator::AgentCertificates;
 use covey_core::Observed;
 use covey_trace::records::{Hidden, RecordWriter};
-use tokio::sync::Notify;
+use tokio::sync::{Notify, mpsc};
 
 use crate::agent::joining;
 use crate::failure::Failure;
@@ -194,6 +195,7 @@ impl Attach {
         let port = self.port.unwrap_or_default();
         let (coordinator, address) = (&self.coordinator, &self.address);
         let joining = joining(port, coordinator, &self.shown, address, Processors::None)?;
+        let certificates = AgentCertificates::start(self.shown.credentials())?;
         let runtime = live::runtime_here()?;
         let unknown = |error| Failure::Input(format!("--coordinator: {coordinator}: {error}"));
         let ends = runtime.block_on(joining.coordinator.resolve()).map_err(unknown)?;
@@ -212,6 +214,10 @@ impl Attach {
         }
         let never = Notify::new();
         runtime.block_on(async {
+            if let Some(certificates) = certificates {
+                // Nobody asks: they are read when they change.
+                tokio::spawn(certificates.keep(mpsc::channel(1).1));
+            }
             tokio::select! {
                 joined = covey_agent::run_woken(&joining, &mut attached, &never) => {
                     joined.map_err(|error| Failure::Input(error.to_string()))

@@ -5,7 +5,7 @@ use std::fmt::{self, Display};
 use std::net::{Ipv4Addr, Ipv6Addr};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use covey_api::CredentialError;
+use covey_api::{CredentialError, Credentials};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
 use x509_parser::revocation_list::CertificateRevocationList;
@@ -66,6 +66,20 @@ impl Certificate {
             Err(since) => -since.duration().as_secs_f64(),
         }
     }
+}
+
+/// What the certificates in the files of these names say, each with its file's name.
+pub(super) fn read_all(
+    credentials: &Credentials,
+    stems: &[&'static str],
+) -> Result<Vec<(&'static str, Certificate)>, CredentialError> {
+    let mut found = Vec::new();
+    for stem in stems {
+        for der in credentials.certificates(stem)? {
+            found.push((*stem, Certificate::read(&der)?));
+        }
+    }
+    Ok(found)
 }
 
 fn name(name: &GeneralName<'_>) -> Option<String> {

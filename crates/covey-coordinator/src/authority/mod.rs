@@ -4,6 +4,7 @@
 //! have those of others. `issued` keeps a copy of each certificate, so that it can be listed and revoked when the file
 //! has gone. `crl.pem` lists the revoked ones; it is the only record of that.
 
+mod agent_certificates;
 mod certificate;
 mod files;
 mod issue;
@@ -24,6 +25,7 @@ use rcgen::{Issuer, KeyPair};
 use tokio_rustls::rustls::pki_types::CertificateDer;
 use tokio_rustls::rustls::pki_types::pem::PemObject;
 
+pub use agent_certificates::AgentCertificates;
 pub use certificate::{Certificate, Serial};
 pub(crate) use files::{create_folder, write_secret};
 pub use issue::VALIDITY;

@@ -117,6 +117,11 @@ fn a_revoked_certificate_does_not_count_and_a_new_one_does() {
     assert_eq!(join(), [true, false]);
     let revoked = ours.issued().expect("certificates");
     assert_eq!(revoked.iter().filter(|it| it.is_revoked).count(), 2);
+    // A file that was cut off revokes nobody, and must not count.
+    fs::write(ours.path("crl.pem"), "").expect("a file");
+    let error = Listener::Coordinator.for_agents(&ours.credentials).err().expect("no list");
+    let what = "crl.pem: expected a list of revoked certificates, found none";
+    assert!(error.to_string().ends_with(what), "{error}");
 }
 
 #[test]

@@ -10,7 +10,7 @@ use tokio_rustls::rustls::ServerConfig;
 use tokio_rustls::rustls::pki_types::CertificateRevocationListDer;
 use tokio_rustls::rustls::server::WebPkiClientVerifier;
 
-use super::certificate::{Certificate, Revoked, Serial};
+use super::certificate::{Certificate, Revoked, Serial, read_all};
 
 /// TLS of a listener.
 #[derive(Clone)]
@@ -85,20 +85,19 @@ impl Listener {
         self,
         credentials: &Credentials,
     ) -> Result<Vec<(&'static str, Certificate)>, CredentialError> {
-        let mut found = Vec::new();
-        for stem in self.stems() {
-            for der in credentials.certificates(stem)? {
-                found.push((*stem, Certificate::read(&der)?));
-            }
-        }
-        Ok(found)
+        read_all(credentials, self.stems())
     }
 
     /// The names of the files that are read.
     pub fn files(self) -> Vec<String> {
-        let certificates = self.stems().iter().map(|stem| format!("{stem}.pem"));
-        certificates.chain([format!("{}.key", self.stem()), "crl.pem".to_owned()]).collect()
+        files_of(self.stems(), self.stem())
     }
+}
+
+/// The names of the files with these certificates, the key of the one that is shown, and the revoked ones.
+pub(super) fn files_of(stems: &[&str], shown: &str) -> Vec<String> {
+    let certificates = stems.iter().map(|stem| format!("{stem}.pem"));
+    certificates.chain([format!("{shown}.key"), "crl.pem".to_owned()]).collect()
 }
 
 /// All that lists of revoked certificates say together.

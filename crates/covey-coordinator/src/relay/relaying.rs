@@ -4,12 +4,11 @@ use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::Duration;
 
-use covey_api::Credentials;
+use covey_api::{AgentTls, Credentials};
 use covey_door::{Door, Guest};
 use covey_proto::Refusal;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
-use tokio_rustls::TlsConnector;
 
 use super::config::{RelayConfig, RelayError};
 use super::uplink::{Uplink, UplinkEnd, join};
@@ -35,7 +34,7 @@ pub struct Relay {
     watched: Watched,
     admission: Arc<Admission>,
     /// For the connection to the coordinator, to which the relay shows an agent's certificate.
-    tls: Option<TlsConnector>,
+    tls: Option<Arc<AgentTls>>,
 }
 
 impl Relay {
@@ -47,7 +46,7 @@ impl Relay {
         let credentials = Credentials::of(&config.folder);
         let live = LiveTls::start(&credentials, Listener::Relay)?;
         let tls = match live.is_used() {
-            true => Some(TlsConnector::from(credentials.agent()?)),
+            true => Some(AgentTls::start(credentials.clone())?),
             false => {
                 let addresses = [config.listen].into_iter().chain(config.health);
                 let mut others = addresses.filter(|address| !address.ip().is_loopback());
@@ -115,7 +114,7 @@ impl Relay {
         tokio::select! {
             () = accepting => Ok(()),
             () = watched.keep(reload) => Ok(()),
-            refused = keep_joined(&config, tls.as_ref(), &uplinks) => Err(refused),
+            refused = keep_joined(&config, tls.as_deref(), &uplinks) => Err(refused),
             () = stop => Ok(()),
         }
     }
@@ -124,7 +123,7 @@ impl Relay {
 /// Joins the coordinator, again and again, and tells which connection there is.
 async fn keep_joined(
     config: &RelayConfig,
-    tls: Option<&TlsConnector>,
+    tls: Option<&AgentTls>,
     uplinks: &watch::Sender<Option<Arc<Uplink>>>,
 ) -> RelayError {
     let coordinator = &config.coordinator;

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
 
-use covey_api::Endpoint;
+use covey_api::{AgentTls, Endpoint};
 use covey_proto::{Decoder, FromRelay, RELAY_VERSION, Refusal, RelayHello, ToRelay, encode};
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
 use tokio::sync::{mpsc, watch};
@@ -123,7 +123,7 @@ pub(super) struct Joined {
 /// Connects to the coordinator, and says hello.
 pub(super) async fn join(
     coordinator: &Endpoint,
-    tls: Option<&TlsConnector>,
+    tls: Option<&AgentTls>,
     token: &[u8],
 ) -> Result<Joined, UplinkEnd> {
     let stream = timeout(PATIENCE, coordinator.connect()).await.map_err(io::Error::from)??;
@@ -132,7 +132,11 @@ pub(super) async fn join(
         None => Box::new(stream),
         Some(tls) => {
             let name = coordinator.server_name();
-            let connecting = timeout(PATIENCE, tls.connect(name, stream)).await;
+            let config = tls.next(|error| {
+                tracing::warn!(%error, "certificates are not read again, what was read before stays in force");
+            });
+            let connecting = TlsConnector::from(config).connect(name, stream);
+            let connecting = timeout(PATIENCE, connecting).await;
             Box::new(connecting.map_err(io::Error::from)??)
         }
     };

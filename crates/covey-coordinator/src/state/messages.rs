@@ -11,7 +11,8 @@ impl CoordinatorState {
     pub fn take_messages(&mut self, session: SessionId, messages: &mut Vec<ToAgent>) {
         let Some(port) = self.agents.port_of(session) else { return };
         let epoch = self.epoch();
-        let keys = self.flow_keys(port);
+        let has_keys = self.agents.get(port).letters.keys;
+        let keys = has_keys.then(|| self.flow_keys(port)).flatten();
         let agent = self.agents.get_mut(port);
         let spoken = agent.connection.spoken;
         if std::mem::take(&mut agent.connection.welcome) {

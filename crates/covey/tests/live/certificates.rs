@@ -4,6 +4,7 @@ use std::path::Path;
 use std::process::{Command, Output};
 
 use covey_api::{Client, Credentials, Endpoint};
+use covey_client::{Client as Application, CoflowSpec, Flow, Options};
 use rustix::process::{Pid, Signal, kill_process};
 
 use crate::common::TestFolder;
@@ -128,6 +129,38 @@ fn certificates_are_read_again_and_revoked_ones_end_sessions() {
     assert_eq!(list.lines().filter(|line| line.contains("(revoked)")).count(), 1, "{list}");
     assert_eq!(list.lines().filter(|line| line.contains("(replaced)")).count(), 1, "{list}");
     assert_eq!(list.lines().count(), 1 + 6, "{list}");
+}
+
+/// Applications have a folder of their own, with copies of what they need.
+#[test]
+fn an_application_trusts_each_ca_of_its_file_and_nobody_who_is_revoked() {
+    let folder = TestFolder::new();
+    for data in ["data", "other"] {
+        folder.results(&["serve", "--init", "--data", data]);
+    }
+    let coordinator = Coordinator::new(&folder, &[]);
+    std::fs::create_dir(folder.path("client")).expect("a folder");
+    std::fs::copy(folder.path("data/token"), folder.path("client/token")).expect("a file");
+    folder.write("client/ca.pem", folder.read("other/ca.pem") + &folder.read("data/ca.pem"));
+    block_on(async {
+        let register = async || {
+            let options = Options {
+                agent: None,
+                coordinator: Some(coordinator.clients.into()),
+                credentials: folder.path("client"),
+                ..Options::default()
+            };
+            let application = Application::start(options).await.expect("credentials");
+            let spec = CoflowSpec::of(vec![Flow { src: 0, dst: 1, bytes: Some(5.0) }]);
+            let coflow = application.register(&spec).await.expect("lenient");
+            (coflow.is_registered(), application.unregistered_because().unwrap_or_default())
+        };
+        assert_eq!(register().await, (true, String::new()));
+        folder.results(&["certs", "revoke", "--data", "data", "coordinator"]);
+        std::fs::copy(folder.path("data/crl.pem"), folder.path("client/crl.pem")).expect("a file");
+        let (is_registered, why) = register().await;
+        assert!(!is_registered && why.contains("Revoked"), "{why}");
+    });
 }
 
 #[test]

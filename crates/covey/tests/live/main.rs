@@ -4,6 +4,7 @@
 #[path = "../common/mod.rs"]
 mod common;
 
+mod agent_certificates;
 mod certificates;
 mod clock;
 mod crashes;
