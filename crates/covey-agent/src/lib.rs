@@ -13,6 +13,8 @@ mod enforcer;
 mod enforcers;
 mod flow_table;
 #[cfg(feature = "session")]
+mod kept_keys;
+#[cfg(feature = "session")]
 mod local;
 mod names;
 #[cfg(feature = "session")]

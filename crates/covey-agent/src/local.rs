@@ -18,6 +18,7 @@ use tokio::task::{JoinHandle, JoinSet};
 use crate::app_id::AppId;
 use crate::enforcer::{CoordinatorEvent, Enforcer};
 use crate::flow_table::{FlowTable, Refused};
+use crate::kept_keys::KeptKeys;
 use crate::proofs::TICKS_A_SECOND;
 use crate::shaper::{ShapedFlows, Shaper};
 use crate::share::{Progress, Share};
@@ -32,6 +33,7 @@ const GRACE: Duration = Duration::from_secs(1);
 pub struct Local {
     apps: Arc<Apps>,
     path: PathBuf,
+    keys: KeptKeys,
     tasks: [JoinHandle<()>; 2],
     shaping: Option<Shaping>,
 }
@@ -109,7 +111,13 @@ impl Local {
     ) -> io::Result<Local> {
         let listener = bind(path, &options).await?;
         let door = Door::new("applications", options.limits);
-        let table = FlowTable::new(port, means, report_every.as_secs_f64());
+        let mut table = FlowTable::new(port, means, report_every.as_secs_f64());
+        let keys = KeptKeys::beside(path, port);
+        if let Some(keys) = keys.get() {
+            table.set_keys(Some((keys, hmac_sha256)));
+            // They are those of an earlier session.
+            table.left();
+        }
         let apps = Arc::new(Apps {
             table: Mutex::new((table, BTreeMap::new())),
             ended: Arc::default(),
@@ -120,7 +128,7 @@ impl Local {
             tokio::spawn(accept(listener, door, apps.clone())),
             tokio::spawn(watch_coordinator(apps.clone())),
         ];
-        Ok(Local { apps, path: path.to_owned(), tasks, shaping: None })
+        Ok(Local { apps, path: path.to_owned(), keys, tasks, shaping: None })
     }
 
     /// Has `shaper` keep the rates. Needs [`covey_proto::Means::Shaping`]: with other means, applications do not
@@ -210,6 +218,7 @@ impl Enforcer for Local {
                 self.apps.with(|table| table.acknowledged(keys))
             }
             CoordinatorEvent::Keys(keys) => {
+                self.keys.keep(keys.copied());
                 self.apps.with(|table| table.set_keys(keys.map(|keys| (*keys, hmac_sha256 as _))));
             }
             CoordinatorEvent::Answered(answers) => self.apps.with(|table| table.answered(answers)),

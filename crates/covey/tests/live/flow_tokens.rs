@@ -21,9 +21,20 @@ use crate::harness::{Coordinator, Killed, Relay, block_on, joined, metric, until
 /// A coordinator, the agents of two ports, and an application at each.
 struct Hosts {
     coordinator: Coordinator,
-    _agents: Vec<Killed>,
+    agents: Vec<Killed>,
     sender: Application,
     receiver: Application,
+}
+
+/// Starts the agent of a port.
+fn agent(folder: &TestFolder, port: usize, at: SocketAddr) -> Killed {
+    let (name, at) = (port.to_string(), at.to_string());
+    let mut command = folder.command(&["agent", "--port", &name, "--coordinator", &at]);
+    let socket = folder.path(&format!("{port}.sock"));
+    command.args(["--credentials", "data", "--socket"]).arg(socket);
+    let log = File::create(folder.path(&format!("log-{port}"))).expect("a file");
+    let command = command.stdout(Stdio::null()).stderr(log);
+    Killed(command.spawn().expect("covey agent"))
 }
 
 impl Hosts {
@@ -38,13 +49,8 @@ impl Hosts {
         let mut client = coordinator.client(folder).await;
         let (mut agents, mut applications) = (Vec::new(), Vec::new());
         for (port, at) in at.into_iter().enumerate() {
-            let (name, at) = (port.to_string(), at.to_string());
             let socket = folder.path(&format!("{port}.sock"));
-            let mut command = folder.command(&["agent", "--port", &name, "--coordinator", &at]);
-            command.args(["--credentials", "data", "--socket"]).arg(&socket);
-            let log = File::create(folder.path(&format!("log-{port}"))).expect("a file");
-            let command = command.stdout(Stdio::null()).stderr(log);
-            agents.push(Killed(command.spawn().expect("covey agent")));
+            agents.push(agent(folder, port, at));
             until(10, "it joins", async || joined(&mut client).await == port + 1).await;
             let options = Options {
                 agent: Some(socket),
@@ -59,7 +65,7 @@ impl Hosts {
         for application in [&sender, &receiver] {
             until(10, "it is scheduled", async || application.scheduled() == Scheduled::Yes).await;
         }
-        Hosts { coordinator, _agents: agents, sender, receiver }
+        Hosts { coordinator, agents, sender, receiver }
     }
 
     async fn listen(&self) -> Listener {
@@ -176,6 +182,33 @@ fn flows_go_on_while_the_coordinator_is_away_and_after_it_is_back() {
         })
         .await;
         carry(&third, &mut listener).await;
+    });
+}
+
+#[test]
+fn an_agent_that_starts_while_the_coordinator_is_away_has_the_keys_of_the_one_before() {
+    let folder = TestFolder::new();
+    block_on(async {
+        let mut hosts = Hosts::start(&folder, &[]).await;
+        let mut listener = hosts.listen().await;
+        let (first, second) = (hosts.coflow().await, hosts.coflow().await);
+        let at = hosts.coordinator.agents;
+        hosts.coordinator.process.kill().expect("a process");
+        hosts.coordinator.process.wait().expect("a process");
+        // First the host that begins, and then both.
+        for (coflow, ports) in [(&first, &[0][..]), (&second, &[0, 1])] {
+            for &port in ports {
+                hosts.agents[port].0.kill().expect("a process");
+                hosts.agents[port].0.wait().expect("a process");
+                hosts.agents[port] = agent(&folder, port, at);
+            }
+            for application in [&hosts.sender, &hosts.receiver] {
+                let is_back = async || application.scheduled() == Scheduled::NoCoordinator;
+                until(20, "its agent is back", is_back).await;
+            }
+            carry(coflow, &mut listener).await;
+            assert_eq!(raw(&listener, coflow.id()).await, Some(ProofRefusal::Missing));
+        }
     });
 }
 
