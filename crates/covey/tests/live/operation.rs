@@ -166,7 +166,10 @@ fn rules_dashboard_and_documentation_name_metrics_that_there_are() {
     assert_eq!(alerts(&read("scripts/prometheus/covey.rules.test.yml")), alerts(&rules));
 }
 
-/// What Grafana's dashboard-linter asks for.
+/// The units of Grafana that the dashboard uses.
+const UNITS: [&str; 6] = ["short", "percentunit", "bytes", "s", "cps", "reqps"];
+
+/// What the rules of Grafana's dashboard-linter ask for.
 #[test]
 fn the_dashboard_is_sound() {
     let path = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../scripts/grafana/covey.json");
@@ -174,6 +177,17 @@ fn the_dashboard_is_sound() {
     let variables = dashboard["templating"]["list"].as_array().unwrap();
     let names: Vec<&str> = variables.iter().map(|it| it["name"].as_str().unwrap()).collect();
     assert_eq!(names, ["datasource", "job", "instance"]);
+    assert_eq!(variables[0]["label"], "Data source");
+    for (variable, label) in variables[1..].iter().zip(["Job", "Instance"]) {
+        assert_eq!((&variable["label"], &variable["allValue"]), (&label.into(), &".+".into()));
+        assert_eq!(variable["datasource"]["uid"], "${datasource}");
+        assert_eq!(variable["type"], "query");
+        assert_eq!(variable["multi"], true);
+        // When the time range changes.
+        assert_eq!(variable["refresh"], 2);
+    }
+    // Who changes it saves a copy.
+    assert_eq!(dashboard["editable"], false);
     let panels = dashboard["panels"].as_array().unwrap();
     let (mut ids, mut titles, mut cells) = (BTreeSet::new(), BTreeSet::new(), BTreeSet::new());
     for panel in panels {
@@ -188,7 +202,8 @@ fn the_dashboard_is_sound() {
         }
         assert!(titles.insert(panel["title"].as_str().unwrap()), "{panel}");
         assert!(panel["description"].as_str().is_some_and(|it| it.len() > 10), "{panel}");
-        assert!(panel["fieldConfig"]["defaults"]["unit"].is_string(), "{panel}");
+        let unit = panel["fieldConfig"]["defaults"]["unit"].as_str().expect("a unit");
+        assert!(UNITS.contains(&unit), "{unit}");
         assert_eq!(panel["datasource"]["uid"], "${datasource}");
         let targets = panel["targets"].as_array().unwrap();
         assert!(!targets.is_empty());
