@@ -97,7 +97,8 @@ fn an_agent_needs_the_right_to_operate_and_the_single_token_may_go() {
         until(10, "one does not", async || metric(&mut client, refused).await == 1.0).await;
         assert_eq!(folder.covey(&["token", "revoke", "hosts", "--data", "data"]).status, Some(0));
         until(10, "it is cut off", async || metric(&mut client, "covey_agents").await == 0.0).await;
-        assert_eq!(metric(&mut client, refused).await, 2.0);
+        // It may have tried to join again.
+        assert!(metric(&mut client, refused).await >= 2.0);
     });
 }
 
