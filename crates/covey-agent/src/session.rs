@@ -330,33 +330,10 @@ async fn talk(
 
 #[cfg(test)]
 mod tests {
-    use covey_proto::FlowKey;
     use tokio::io::{BufStream, duplex};
 
     use super::*;
-    use crate::share::{Progress, Share};
-
-    struct Nothing;
-
-    impl Enforcer for Nothing {
-        fn apply(
-            &mut self,
-            _: (u64, u64),
-            _: &std::collections::BTreeMap<FlowKey, Share>,
-        ) -> io::Result<()> {
-            Ok(())
-        }
-
-        fn progress(&mut self) -> Progress {
-            Progress::default()
-        }
-
-        fn sees_uses(&self) -> bool {
-            false
-        }
-
-        fn heard(&mut self, _: CoordinatorEvent<'_>) {}
-    }
+    use crate::enforcers::Nothing;
 
     /// TLS keeps what the socket has not taken, until it is flushed.
     #[tokio::test]

@@ -9,6 +9,8 @@ mod sockets;
 
 pub use htb::{Htb, Tree};
 pub use make::MadeEnforcer;
+#[cfg(test)]
+pub(crate) use nothing::Nothing;
 pub use setup::{EnforcerInfo, Setup, SetupError};
 
 /// Every enforcer, in the order of the help text.

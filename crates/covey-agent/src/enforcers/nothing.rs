@@ -16,7 +16,7 @@ pub const INFO: EnforcerInfo = EnforcerInfo {
 };
 
 /// Carries nothing out.
-struct Nothing;
+pub struct Nothing;
 
 impl Enforcer for Nothing {
     fn apply(&mut self, _: (u64, u64), _: &BTreeMap<FlowKey, Share>) -> io::Result<()> {
