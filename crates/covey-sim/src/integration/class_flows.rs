@@ -325,8 +325,7 @@ impl ClassFlows {
             let new = (to as usize, self.services[to as usize].at(self.now));
             for Reverse(member) in &it.flows {
                 let (flow, old) = ((member.coflow, member.position), self.place(bundle));
-                self.tallies.count(state, flow, old, -1);
-                self.tallies.count(state, flow, new, 1);
+                self.tallies.recount(state, flow, (old, new));
             }
         }
         let it = &mut self.bundles[bundle as usize];

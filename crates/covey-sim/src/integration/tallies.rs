@@ -182,12 +182,30 @@ impl Tallies {
         }
     }
 
+    /// A flow counts from now on at the second service, no more at the first.
+    pub fn recount(
+        &mut self,
+        state: &State,
+        (id, position): (CoflowId, u32),
+        (from, to): ((usize, f64), (usize, f64)),
+    ) {
+        let mut of_flow = std::mem::take(&mut self.of_flow);
+        self.find_of(state, id, position, &mut of_flow);
+        for &tally in &of_flow {
+            self.all[tally as usize].count(from, -1);
+            self.all[tally as usize].count(to, 1);
+        }
+        self.of_flow = of_flow;
+    }
+
     /// Makes `of_flow` the tallies in which a flow counts.
     fn find_of(&self, state: &State, id: CoflowId, position: u32, of_flow: &mut Vec<u32>) {
         of_flow.clear();
-        let Some(tallies) = self.of_coflow.get(id.index()).filter(|tallies| !tallies.is_empty())
-        else {
-            return;
+        let tallies = match self.of_coflow.get(id.index()).map_or(&[][..], Vec::as_slice) {
+            [] => return,
+            // Most policies wait for all that a coflow sends: the path does not matter.
+            [(WHOLE, tally)] => return of_flow.push(*tally),
+            tallies => tallies,
         };
         let demand = state.coflow(id).demand();
         let links = demand.path(position as usize).map(|l| demand.links()[l].0);

@@ -1,23 +1,15 @@
 //! Bundles: the flows of one class on one path. All of them have the same rate.
 
-use std::collections::HashMap;
-use std::hash::{BuildHasherDefault, Hasher};
+use std::ops::Range;
+
+use hashbrown::HashTable;
 
 use crate::ids::LinkId;
 
 /// No link, no class, or no bundle.
 pub const NONE: u32 = u32::MAX;
 
-/// A bundle and one of the links on its path, in the list of that link.
-#[derive(Debug, Clone, Copy)]
-pub struct Crossing {
-    /// The bundle.
-    pub bundle: u32,
-    /// The link to which the bundle is attached.
-    pub attached: u32,
-}
-
-/// What is kept of a bundle beside its path.
+/// What is kept of a bundle beside its path and its limit.
 #[derive(Debug, Clone, Copy)]
 struct Bundle {
     class: u32,
@@ -25,48 +17,25 @@ struct Bundle {
     flows: u32,
     /// What they count for.
     weight: f64,
-    /// The link that limits the bundle: its rate is that link's water level.
-    attached: u32,
-    /// Where it stands in the list of that link.
+    /// Where it stands in the list of the link that limits it.
     place: u32,
-    /// Number of links on its path.
-    hops: u32,
-    /// Its key in the table of paths.
-    key: u64,
-}
-
-/// Takes numbers that are hashes already as they are. So the memory that the table needs is the same in every run.
-#[derive(Debug, Clone, Copy, Default)]
-struct AsTheyAre(u64);
-
-impl Hasher for AsTheyAre {
-    fn write(&mut self, bytes: &[u8]) {
-        for &byte in bytes {
-            self.0 = self.0.rotate_left(8) ^ u64::from(byte);
-        }
-    }
-
-    fn write_u64(&mut self, number: u64) {
-        self.0 = number;
-    }
-
-    fn finish(&self) -> u64 {
-        self.0
-    }
 }
 
 /// All bundles that have flows, by number. Numbers are used again.
 #[derive(Debug, Default)]
 pub struct Bundles {
     bundles: Vec<Bundle>,
-    /// Links of all paths, `stride` for each bundle.
+    /// By bundle, the link that limits it: its rate is that link's water level. Apart, as it is often asked for many
+    /// bundles one after the other.
+    attached: Vec<u32>,
+    /// All paths, `stride` numbers for each bundle: how many links it crosses, and which.
     path: Vec<u32>,
-    /// Where a bundle stands in the list of each link on its path.
+    /// Where a bundle stands in the list of each link on its path, at the position of the link in `path`.
     places: Vec<u32>,
     stride: usize,
     vacant: Vec<u32>,
-    /// Bundles by a number made of class and path. Nothing depends on the order of the table.
-    by_path: HashMap<u64, u32, BuildHasherDefault<AsTheyAre>>,
+    /// Bundles by class and path. Nothing depends on the order of the table.
+    by_path: HashTable<u32>,
     /// Working memory: the path that is looked up.
     sought: Vec<u32>,
 }
@@ -75,6 +44,7 @@ impl Bundles {
     /// Forgets all bundles.
     pub fn clear(&mut self) {
         self.bundles.clear();
+        self.attached.clear();
         self.path.clear();
         self.places.clear();
         self.vacant.clear();
@@ -104,13 +74,27 @@ impl Bundles {
 
     /// The link to which a bundle is attached.
     pub fn attached(&self, bundle: u32) -> u32 {
-        self.bundles[bundle as usize].attached
+        self.attached[bundle as usize]
     }
 
     /// Links on the path of a bundle.
     pub fn path(&self, bundle: u32) -> &[u32] {
+        let (hops, links) =
+            self.path[bundle as usize * self.stride..].split_first().expect("it has a path");
+        &links[..*hops as usize]
+    }
+
+    /// Where the links on the path of a bundle stand in `path`.
+    fn hops(&self, bundle: u32) -> Range<usize> {
         let start = bundle as usize * self.stride;
-        &self.path[start..start + self.bundles[bundle as usize].hops as usize]
+        start + 1..start + 1 + self.path[start] as usize
+    }
+
+    fn set_path(&mut self, bundle: u32) {
+        let start = bundle as usize * self.stride;
+        self.path[start] = self.sought.len() as u32;
+        let hops = self.hops(bundle);
+        self.path[hops].copy_from_slice(&self.sought);
     }
 
     /// Adds a flow of a class on a path, with a weight. Returns its bundle, and whether the bundle is new: then it
@@ -123,31 +107,31 @@ impl Bundles {
     ) -> (u32, bool) {
         self.sought.clear();
         self.sought.extend(path.map(|link| link.0));
-        let mut key = u64::from(class);
-        for &link in &self.sought {
-            key = (key ^ u64::from(link)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
-            key ^= key >> 29;
+        let key = key(class, &self.sought);
+        let is_it = |&it: &u32| self.class(it) == class as usize && self.path(it) == self.sought;
+        if let Some(&bundle) = self.by_path.find(key, is_it) {
+            self.bundles[bundle as usize].flows += 1;
+            self.bundles[bundle as usize].weight += weight;
+            return (bundle, false);
         }
-        while let Some(&bundle) = self.by_path.get(&key) {
-            if self.class(bundle) == class as usize && self.path(bundle) == self.sought {
-                self.bundles[bundle as usize].flows += 1;
-                self.bundles[bundle as usize].weight += weight;
-                return (bundle, false);
-            }
-            // Two paths have the same number: the later one takes the next.
-            key = key.wrapping_add(1);
-        }
-        let bundle = self.make(class, key, weight);
-        self.by_path.insert(key, bundle);
+        let bundle = self.make(class, weight);
+        let mut by_path = std::mem::take(&mut self.by_path);
+        by_path.insert_unique(key, bundle, |&it| self.key(it));
+        self.by_path = by_path;
         (bundle, true)
+    }
+
+    /// The number by which a bundle is looked up.
+    fn key(&self, bundle: u32) -> u64 {
+        key(self.bundles[bundle as usize].class, self.path(bundle))
     }
 
     /// Makes room for bundles with numbers below `count` that [`Bundles::lay`] lays. There are no others.
     pub fn make_room(&mut self, count: usize) {
         self.clear();
-        let (attached, place) = (NONE, NONE);
-        let none = Bundle { class: 0, flows: 0, weight: 0.0, attached, place, hops: 0, key: 0 };
+        let none = Bundle { class: 0, flows: 0, weight: 0.0, place: NONE };
         self.bundles.resize(count, none);
+        self.attached.resize(count, NONE);
         self.path.resize(count * self.stride, 0);
         self.places.resize(count * self.stride, 0);
     }
@@ -156,14 +140,10 @@ impl Bundles {
     pub fn lay(&mut self, bundle: u32, path: impl Iterator<Item = u32>) {
         self.sought.clear();
         self.sought.extend(path);
-        let hops = self.sought.len();
-        if hops > self.stride {
-            self.widen(hops.next_multiple_of(8));
-        }
+        self.widen();
         let it = &mut self.bundles[bundle as usize];
-        (it.flows, it.weight, it.hops) = (1, 1.0, hops as u32);
-        let start = bundle as usize * self.stride;
-        self.path[start..start + hops].copy_from_slice(&self.sought);
+        (it.flows, it.weight) = (1, 1.0);
+        self.set_path(bundle);
     }
 
     /// Takes a bundle away that was [laid](Bundles::lay) and is attached nowhere.
@@ -171,13 +151,9 @@ impl Bundles {
         self.bundles[bundle as usize].flows = 0;
     }
 
-    fn make(&mut self, class: u32, key: u64, weight: f64) -> u32 {
-        let hops = self.sought.len();
-        if hops > self.stride {
-            self.widen(hops.next_multiple_of(8));
-        }
-        let (flows, attached, place) = (1, NONE, NONE);
-        let new = Bundle { class, flows, weight, attached, place, hops: hops as u32, key };
+    fn make(&mut self, class: u32, weight: f64) -> u32 {
+        self.widen();
+        let new = Bundle { class, flows: 1, weight, place: NONE };
         let bundle = match self.vacant.pop() {
             Some(bundle) => {
                 self.bundles[bundle as usize] = new;
@@ -185,18 +161,22 @@ impl Bundles {
             }
             None => {
                 self.bundles.push(new);
+                self.attached.push(NONE);
                 self.path.resize(self.path.len() + self.stride, 0);
                 self.places.resize(self.path.len(), 0);
                 self.bundles.len() as u32 - 1
             }
         };
-        let start = bundle as usize * self.stride;
-        self.path[start..start + hops].copy_from_slice(&self.sought);
+        self.set_path(bundle);
         bundle
     }
 
-    /// Makes room for longer paths.
-    fn widen(&mut self, stride: usize) {
+    /// Makes room for the path that is looked up, if it is too long.
+    fn widen(&mut self) {
+        let stride = (self.sought.len() + 1).next_multiple_of(8);
+        if stride <= self.stride {
+            return;
+        }
         for links in [&mut self.path, &mut self.places] {
             let before = std::mem::take(links);
             for path in before.chunks(self.stride) {
@@ -215,25 +195,16 @@ impl Bundles {
 
     /// Removes a bundle, which is attached nowhere. Its number is vacant.
     pub fn remove(&mut self, bundle: u32) {
-        let Bundle { key, .. } = self.bundles[bundle as usize];
         self.bundles[bundle as usize].flows = 0;
         self.vacant.push(bundle);
-        // A later path that took the next number must still be found.
-        let mut hole = key;
-        self.by_path.remove(&hole);
-        let mut next = key.wrapping_add(1);
-        while let Some(&later) = self.by_path.get(&next) {
-            self.by_path.remove(&next);
-            self.by_path.insert(hole, later);
-            self.bundles[later as usize].key = hole;
-            (hole, next) = (next, next.wrapping_add(1));
-        }
+        let entry = self.by_path.find_entry(self.key(bundle), |&it| it == bundle);
+        entry.expect("it is in the table").remove();
     }
 
     /// Puts a bundle into the list of the link to which it is attached from now on.
     pub fn attach(&mut self, bundle: u32, link: u32, list: &mut Vec<u32>) {
-        let it = &mut self.bundles[bundle as usize];
-        (it.attached, it.place) = (link, list.len() as u32);
+        self.attached[bundle as usize] = link;
+        self.bundles[bundle as usize].place = list.len() as u32;
         list.push(bundle);
     }
 
@@ -244,41 +215,36 @@ impl Bundles {
         if let Some(&other) = list.get(place) {
             self.bundles[other as usize].place = place as u32;
         }
-        self.bundles[bundle as usize].attached = NONE;
+        self.attached[bundle as usize] = NONE;
     }
 
     /// Puts a bundle into the lists of all links on its path.
-    pub fn cross(&mut self, bundle: u32, lists: &mut [Vec<Crossing>]) {
-        let start = bundle as usize * self.stride;
-        let Bundle { hops, attached, .. } = self.bundles[bundle as usize];
-        for hop in start..start + hops as usize {
+    pub fn cross(&mut self, bundle: u32, lists: &mut [Vec<u32>]) {
+        for hop in self.hops(bundle) {
             let list = &mut lists[self.path[hop] as usize];
             self.places[hop] = list.len() as u32;
-            list.push(Crossing { bundle, attached });
+            list.push(bundle);
         }
     }
 
     /// Takes a bundle out of the lists of all links on its path.
-    pub fn uncross(&mut self, bundle: u32, lists: &mut [Vec<Crossing>]) {
-        let start = bundle as usize * self.stride;
-        for hop in start..start + self.bundles[bundle as usize].hops as usize {
+    pub fn uncross(&mut self, bundle: u32, lists: &mut [Vec<u32>]) {
+        for hop in self.hops(bundle) {
             let (link, place) = (self.path[hop], self.places[hop] as usize);
             let list = &mut lists[link as usize];
             list.swap_remove(place);
-            if let Some(&Crossing { bundle: other, .. }) = list.get(place) {
-                let other_start = other as usize * self.stride;
-                let other_hop = self.path(other).iter().position(|&l| l == link);
-                self.places[other_start + other_hop.expect("it crosses the link")] = place as u32;
+            if let Some(&other) = list.get(place) {
+                let other_hop = self.hops(other).find(|&hop| self.path[hop] == link);
+                self.places[other_hop.expect("it crosses the link")] = place as u32;
             }
         }
     }
+}
 
-    /// Writes the link to which a bundle is attached into the lists of all links on its path.
-    pub fn tell_crossed(&self, bundle: u32, lists: &mut [Vec<Crossing>]) {
-        let start = bundle as usize * self.stride;
-        let Bundle { hops, attached, .. } = self.bundles[bundle as usize];
-        for hop in start..start + hops as usize {
-            lists[self.path[hop] as usize][self.places[hop] as usize].attached = attached;
-        }
-    }
+/// A number made of class and path. It is the same in every run, and so is the memory that the table needs.
+fn key(class: u32, path: &[u32]) -> u64 {
+    path.iter().fold(u64::from(class), |key, &link| {
+        let key = (key ^ u64::from(link)).wrapping_mul(0x9e37_79b9_7f4a_7c15);
+        key ^ key >> 29
+    })
 }

@@ -1,6 +1,6 @@
 //! Weights by pair of links, in a table, for fabrics with few links.
 
-use crate::bits::{bits, set_bit};
+use crate::bits::set_bit;
 use crate::simd::bitmask;
 
 /// The number of links up to which a table is kept.
@@ -66,32 +66,36 @@ impl DenseRows {
         any(self.row(&self.attached, link), levels, |other| other > level)
     }
 
-    /// The flows attached to `link` get `by` more: adds that to what is used of all links. Calls `visit` with
-    /// every link for which `used` is not from `low` to `high` then, and what is used of it.
+    /// The flows attached to `link` get `by` more: adds that to what is used of all links. Calls `off` with the
+    /// number of a word, the bits of those of its links whose level may be wrong then, and what is used of all links.
+    ///
+    /// These are the `full` links that the flows cross, and those of which more than the `ceiling` is used. What is
+    /// used of full links need not be compared, and of the others only if it rises. On every fifth coflow of the
+    /// Facebook trace, `fat-tree:k=8`, `fair` takes 5.7 % fewer instructions so, `fifo-lm` 3.9 and `aalo` 3.8 %, than
+    /// with two bounds of each link and a comparison of both.
     pub fn raise(
         &self,
         link: usize,
         by: f64,
         used: &mut [f64],
-        (low, high): (&[f64], &[f64]),
-        mut visit: impl FnMut(usize, f64),
+        (full, ceiling): (&[u64], &[f64]),
+        mut off: impl FnMut(usize, u64, &[f64]),
     ) {
         let row = &self.weights[link * self.links..(link + 1) * self.links];
-        for (word, row) in row.chunks(64).enumerate() {
-            if self.crossed[link * self.words + word] == 0 {
-                continue;
-            }
+        let crossed = self.row(&self.crossed, link);
+        for (word, row) in row.chunks(64).enumerate().filter(|&(word, _)| crossed[word] != 0) {
             let here = 64 * word..64 * word + row.len();
-            let (low, high) = (&low[here.clone()], &high[here.clone()]);
-            let some = &mut used[here];
+            let (some, ceiling) = (&mut used[here.clone()], &ceiling[here]);
             for (used, &weight) in some.iter_mut().zip(row) {
                 *used += f64::from(weight) * by;
             }
-            let is_out = |(used, (low, high)): (&f64, (&f64, &f64))| (used < low) | (used > high);
-            let all = || some.iter().zip(low.iter().zip(high));
-            if all().fold(false, |any, it| any | is_out(it)) {
-                let outside = bitmask(all().map(is_out));
-                bits([outside].into_iter()).for_each(|k| visit(64 * word + k, some[k]));
+            let mut are_off = crossed[word] & full[word];
+            let over = |(used, ceiling): (&f64, &f64)| used > ceiling;
+            if by > 0.0 && some.iter().zip(ceiling).fold(false, |any, it| any | over(it)) {
+                are_off |= bitmask(some.iter().zip(ceiling).map(over));
+            }
+            if are_off != 0 {
+                off(word, are_off, used);
             }
         }
     }

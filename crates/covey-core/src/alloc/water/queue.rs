@@ -3,6 +3,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use crate::bits::bits;
 use crate::ordered::Ordered;
 
 /// Links that may be off, lowest level first.
@@ -31,6 +32,17 @@ impl Queue {
         if self.is_in[link / 64] & bit == 0 {
             self.is_in[link / 64] |= bit;
             self.insert(link, precedence());
+        }
+    }
+
+    /// Adds those of up to 64 links, from `64 * word` on, that are not in. Most links that are off are in, so the
+    /// word is looked at before any link is.
+    #[inline(always)]
+    pub fn push_all(&mut self, word: usize, links: u64, precedence: impl Fn(usize) -> f64) {
+        let new = links & !self.is_in[word];
+        self.is_in[word] |= new;
+        for link in bits([new].into_iter()) {
+            self.insert(64 * word + link, precedence(64 * word + link));
         }
     }
 

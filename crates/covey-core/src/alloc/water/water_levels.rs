@@ -15,7 +15,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use super::bundles::{Bundles, Crossing, NONE};
+use super::bundles::{Bundles, NONE};
 use super::dense_rows::DenseRows;
 pub use super::dense_rows::MAX_DENSE_LINKS;
 use super::divided::Divided;
@@ -36,7 +36,7 @@ pub struct WaterLevels {
     links: Links,
     /// By link, the bundles attached to it, and the bundles that cross it.
     attached: Vec<Vec<u32>>,
-    crossing: Vec<Vec<Crossing>>,
+    crossing: Vec<Vec<u32>>,
     dense: Option<DenseRows>,
     queue: Queue,
     changes: Changes,
@@ -133,7 +133,7 @@ impl WaterLevels {
         let WaterLevels { links, queue, offered, .. } = self;
         offered.clear();
         offered.extend(free);
-        let off = |links: &Links, l: usize| queue.push(l, || links.precedence(l));
+        let off = |links: &Links, word, off| queue.push_all(word, off, |l| links.precedence(l));
         self.is_touched |= links.set_all_free(offered, off);
         if self.dense.is_none() {
             self.used.extend(0..self.attached.len() as u32);
@@ -239,10 +239,13 @@ impl WaterLevels {
         bundles.detach(bundle, &mut self.attached[bundles.attached(bundle) as usize]);
     }
 
+    #[inline(always)]
     fn use_more(&mut self, link: usize, by: f64) {
         self.links.used[link] += by;
         self.touch(link);
-        self.look_at(link);
+        if self.links.may_be_off(link) {
+            self.queue.push(link, || self.links.precedence(link));
+        }
     }
 
     /// The link with the lowest level on a path, but for one; of equal ones the first.
@@ -261,7 +264,6 @@ impl WaterLevels {
         let (before, weight) = (bundles.attached(bundle) as usize, bundles.weight(bundle));
         bundles.detach(bundle, &mut self.attached[before]);
         bundles.attach(bundle, link, &mut self.attached[link as usize]);
-        bundles.tell_crossed(bundle, &mut self.crossing);
         self.links.own[before] -= weight;
         self.links.own[link as usize] += weight;
         let path = bundles.path(bundle);
@@ -338,7 +340,7 @@ impl WaterLevels {
         } else {
             let levels = &self.links.level;
             let all =
-                self.crossing[link].iter().map(|it| (it.bundle, levels[it.attached as usize]));
+                self.crossing[link].iter().map(|&it| (it, levels[bundles.attached(it) as usize]));
             moving.extend(all.filter(|&(_, at)| at > level));
         }
         for &(bundle, _) in &moving {
@@ -353,8 +355,8 @@ impl WaterLevels {
     /// Adds up again what is used of each link.
     fn add_up(&mut self, bundles: &Bundles) {
         for (l, crossing) in self.crossing.iter().enumerate() {
-            let level = |it: &Crossing| self.links.level[it.attached as usize];
-            let used = crossing.iter().map(|it| bundles.weight(it.bundle) * level(it)).sum();
+            let level = |it: u32| self.links.level[bundles.attached(it) as usize];
+            let used = crossing.iter().map(|&it| bundles.weight(it) * level(it)).sum();
             self.links.used[l] = used;
         }
         for link in 0..self.crossing.len() {
@@ -371,7 +373,7 @@ impl WaterLevels {
             if raised >= level {
                 return self.raise(bundles, link, raised, others);
             }
-        } else if self.links.used[link] <= self.links.high[link] {
+        } else if !self.links.is_over(link) {
             return self.set_level(link, f64::INFINITY);
         }
         self.lower(bundles, link, others);
@@ -421,8 +423,10 @@ impl WaterLevels {
     fn lower(&mut self, bundles: &mut Bundles, link: usize, others: f64) {
         let (level, free, own) =
             (self.links.level[link], self.links.free[link], self.links.own[link]);
-        let mut lowered = if own > 0.0 { ((free - others) / own).max(0.0) } else { 0.0 };
-        self.find_higher(link, lowered);
+        // At least that: if only the flows attached here had less, or all flows that cross the link had the same.
+        let alone = if own > 0.0 { (free - others) / own } else { 0.0 };
+        let mut lowered = alone.max(free / self.links.count[link]);
+        self.find_higher(bundles, link, lowered);
         // All of them count at first, so the level is too low, and only rises.
         let mut moving = std::mem::take(&mut self.moving);
         let (mut weight, mut rest) = (own, others);
@@ -463,16 +467,17 @@ impl WaterLevels {
     }
 
     /// Makes `moving` the bundles that cross a link and have a rate above `level` by another one.
-    fn find_higher(&mut self, link: usize, level: f64) {
+    fn find_higher(&mut self, bundles: &Bundles, link: usize, level: f64) {
         let WaterLevels { links, crossing, dense, moving, .. } = self;
         moving.clear();
         if dense.as_ref().is_some_and(|it| !it.is_crossed_from_higher(link, level, &links.level)) {
             return;
         }
-        for it in &crossing[link] {
-            let at = links.level[it.attached as usize];
-            if at > level && it.attached as usize != link {
-                moving.push((it.bundle, at));
+        for &bundle in &crossing[link] {
+            let attached = bundles.attached(bundle) as usize;
+            let at = links.level[attached];
+            if at > level && attached != link {
+                moving.push((bundle, at));
             }
         }
     }
@@ -481,9 +486,11 @@ impl WaterLevels {
     fn raise_own(&mut self, bundles: &Bundles, link: usize, by: f64) {
         let WaterLevels { links, queue, dense, used, attached, .. } = self;
         if let Some(dense) = dense {
-            let Links { low, high, level, free, own, count, .. } = links;
-            dense.raise(link, by, &mut links.used, (low, high), |l, used| {
-                queue.push(l, || precedence(level[l], free[l], used, own[l], count[l]));
+            let Links { full, ceiling, level, free, own, count, .. } = links;
+            dense.raise(link, by, &mut links.used, (full, ceiling), |word, off, used| {
+                queue.push_all(word, off, |l| {
+                    precedence(level[l], free[l], used[l], own[l], count[l])
+                });
             });
             return;
         }
@@ -492,7 +499,7 @@ impl WaterLevels {
             for l in bundles.path(bundle).iter().map(|&l| l as usize).filter(|&l| l != link) {
                 links.used[l] += more;
                 used.push(l as u32);
-                if links.is_off(l) {
+                if links.may_be_off(l) {
                     queue.push(l, || links.precedence(l));
                 }
             }
@@ -525,13 +532,12 @@ impl WaterLevels {
             self.links.level[link] = level;
             let here: Vec<u32> = self.crossing[link]
                 .iter()
-                .map(|it| it.bundle)
+                .copied()
                 .filter(|&bundle| is_open[bundle as usize])
                 .collect();
             for bundle in here {
                 is_open[bundle as usize] = false;
                 bundles.attach(bundle, link as u32, &mut self.attached[link]);
-                bundles.tell_crossed(bundle, &mut self.crossing);
                 let weight = bundles.weight(bundle);
                 for l in bundles.path(bundle).iter().map(|&l| l as usize) {
                     free[l] -= weight * level;
