@@ -1,17 +1,22 @@
 //! The earliest of many times of which few change in a round.
 
+use std::ops::Range;
+
 use covey_core::{Time, minimum};
 
 /// Times in one block.
 const BLOCK: usize = 64;
 
-/// A time for each number from 0, and the earliest of all.
+/// A time for each number from 0, and the earliest of all: a tree in which each node has the earliest of [`BLOCK`]
+/// others.
+///
+/// With a list of the earliest of each block instead of a tree, which has to be gone through in each round, `fair` on
+/// `fat-tree:k=48,place=rack` takes 4.0 instead of 3.4 s of CPU on the Facebook trace.
 #[derive(Debug, Default)]
 pub(super) struct NextEnds {
-    times: Vec<Time>,
-    /// The earliest of each block.
-    blocks: Vec<Time>,
-    /// Blocks that have to be looked at again.
+    /// The times, then the earliest of each block of them, and so on; the last level is one block.
+    levels: Vec<Vec<Time>>,
+    /// Blocks of times that have to be looked at again.
     stale: Vec<u32>,
     is_stale: Vec<bool>,
 }
@@ -19,25 +24,38 @@ pub(super) struct NextEnds {
 impl NextEnds {
     /// None of so many times ever comes.
     pub(super) fn clear(&mut self, times: usize) {
-        self.times.clear();
-        self.blocks.clear();
+        self.levels.iter_mut().for_each(|level| level.fill(Time::NEVER));
         self.stale.clear();
-        self.is_stale.clear();
+        self.is_stale.fill(false);
         self.grow(times);
     }
 
     /// Makes room for so many times, which never come.
     pub(super) fn grow(&mut self, times: usize) {
-        let times = times.next_multiple_of(BLOCK).max(self.times.len());
-        self.times.resize(times, Time::NEVER);
-        self.blocks.resize(times / BLOCK, Time::NEVER);
-        self.is_stale.resize(times / BLOCK, false);
+        if self.levels.first().is_some_and(|level| level.len() >= times) {
+            return;
+        }
+        let before = self.levels.first().map_or(&[][..], Vec::as_slice);
+        let mut level = before.to_vec();
+        level.resize(times.next_multiple_of(BLOCK), Time::NEVER);
+        self.is_stale.resize(level.len() / BLOCK, false);
+        (0..level.len() / BLOCK).for_each(|block| self.look_again(block));
+        self.levels.clear();
+        while level.len() > BLOCK {
+            let blocks = (level.len() / BLOCK).next_multiple_of(BLOCK);
+            self.levels.push(std::mem::replace(&mut level, vec![Time::NEVER; blocks]));
+        }
+        self.levels.push(level);
+        self.update();
     }
 
     /// Sets a time.
     pub(super) fn set(&mut self, number: usize, time: Time) {
-        self.times[number] = time;
-        let block = number / BLOCK;
+        self.levels[0][number] = time;
+        self.look_again(number / BLOCK);
+    }
+
+    fn look_again(&mut self, block: usize) {
         if !std::mem::replace(&mut self.is_stale[block], true) {
             self.stale.push(block as u32);
         }
@@ -45,24 +63,41 @@ impl NextEnds {
 
     /// Brings the earliest time up to date after [`NextEnds::set`].
     pub(super) fn update(&mut self) {
-        for block in self.stale.drain(..) {
-            let block = block as usize;
-            self.is_stale[block] = false;
-            self.blocks[block] =
-                minimum(Time::NEVER, &self.times[block * BLOCK..(block + 1) * BLOCK]);
+        let NextEnds { levels, stale, is_stale } = self;
+        stale.sort_unstable();
+        stale.iter().for_each(|&block| is_stale[block as usize] = false);
+        for above in 1..levels.len() {
+            let (below, level) = levels.split_at_mut(above);
+            for block in stale.iter().map(|&block| block as usize) {
+                let times = &below[above - 1][block * BLOCK..(block + 1) * BLOCK];
+                level[0][block] = minimum(Time::NEVER, times);
+            }
+            stale.iter_mut().for_each(|block| *block /= BLOCK as u32);
+            stale.dedup();
         }
+        stale.clear();
     }
 
     /// The earliest time.
     pub(super) fn first(&self) -> Time {
-        minimum(Time::NEVER, &self.blocks)
+        self.levels.last().map_or(Time::NEVER, |level| minimum(Time::NEVER, level))
     }
 
     /// Adds to `due` the numbers whose time has come, ascending.
     pub(super) fn find_due(&self, now: Time, due: &mut Vec<u32>) {
-        for (block, _) in self.blocks.iter().enumerate().filter(|(_, first)| first.due(now)) {
-            let numbers = block * BLOCK..(block + 1) * BLOCK;
-            due.extend(numbers.filter(|&k| self.times[k].due(now)).map(|k| k as u32));
+        if let Some(top) = self.levels.last() {
+            self.find_due_below(self.levels.len() - 1, 0..top.len(), now, due);
+        }
+    }
+
+    /// The same for the times below some numbers of a level.
+    fn find_due_below(&self, level: usize, numbers: Range<usize>, now: Time, due: &mut Vec<u32>) {
+        for number in numbers.filter(|&number| self.levels[level][number].due(now)) {
+            if level == 0 {
+                due.push(number as u32);
+            } else {
+                self.find_due_below(level - 1, number * BLOCK..(number + 1) * BLOCK, now, due);
+            }
         }
     }
 }
@@ -73,13 +108,18 @@ mod tests {
 
     #[test]
     fn the_earliest_is_that_of_a_plain_list() {
-        let (mut ends, mut plain) = (NextEnds::default(), vec![Time::NEVER; 300]);
+        const TIMES: usize = 70 * BLOCK;
+        let (mut ends, mut plain) = (NextEnds::default(), vec![Time::NEVER; TIMES]);
         ends.clear(300);
         let mut state = 7_u64;
-        for _ in 0..2000 {
+        for round in 0..2000 {
+            if round == 500 {
+                ends.grow(TIMES);
+            }
+            let times = if round < 500 { 300 } else { TIMES };
             state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1);
             let (number, time) =
-                ((state >> 33) as usize % 300, Time::from_secs((state >> 50) as f64));
+                ((state >> 33) as usize % times, Time::from_secs((state >> 50) as f64));
             ends.set(number, time);
             plain[number] = time;
             ends.update();
@@ -87,7 +127,7 @@ mod tests {
             assert_eq!(ends.first(), first);
             let mut due = Vec::new();
             ends.find_due(first, &mut due);
-            let sought = (0..300).filter(|&k| plain[k].due(first)).map(|k| k as u32);
+            let sought = (0..TIMES).filter(|&k| plain[k].due(first)).map(|k| k as u32);
             assert!(due.iter().copied().eq(sought));
         }
     }

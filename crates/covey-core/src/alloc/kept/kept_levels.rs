@@ -144,7 +144,7 @@ impl KeptLevels {
         }
         self.written.clear();
         self.written.append(&mut self.unseen);
-        self.written.extend(self.levels.touched());
+        self.written.extend(self.levels.touched().map(|link| link as u32));
         for &l in &self.written {
             let now = left(self.levels.link(l as usize), free[l as usize], after[l as usize]);
             if std::mem::replace(&mut after[l as usize], now) != now {

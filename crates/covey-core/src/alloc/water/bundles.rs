@@ -52,11 +52,6 @@ impl Bundles {
         self.stride = self.stride.max(8);
     }
 
-    /// One more than the greatest number of a bundle.
-    pub fn bound(&self) -> usize {
-        self.bundles.len()
-    }
-
     /// The class of a bundle.
     pub fn class(&self, bundle: u32) -> usize {
         self.bundles[bundle as usize].class as usize
@@ -215,6 +210,11 @@ impl Bundles {
         if let Some(&other) = list.get(place) {
             self.bundles[other as usize].place = place as u32;
         }
+        self.attached[bundle as usize] = NONE;
+    }
+
+    /// Takes a bundle from the link to which it is attached, whose list is emptied.
+    pub fn release(&mut self, bundle: u32) {
         self.attached[bundle as usize] = NONE;
     }
 
