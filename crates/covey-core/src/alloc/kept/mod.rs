@@ -12,6 +12,7 @@
 
 pub mod allocations;
 pub mod asleep;
+pub mod blocked_flows;
 pub mod changes;
 pub mod claims;
 pub mod coflow_allocation;
