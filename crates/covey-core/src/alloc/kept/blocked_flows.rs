@@ -5,8 +5,8 @@
 //! noted at one such link. It is looked at again only when that link opens: then it is noted at
 //! another full link, or it can begin. A link that fills costs nothing.
 //!
-//! On the Facebook trace, `fat-tree:k=8,place=pack`, this takes `saath` from 23.4 to 17.2 s of CPU and `graviton`
-//! from 30.1 to 22.8 s, against a look at all flows with free capacity at both ends. It costs four
+//! On the Facebook trace, `fat-tree:k=8,place=pack`, this takes `saath` from 23.2 to 18.3 s of CPU and `graviton`
+//! from 30.5 to 24.2 s, against a look at all flows with free capacity at both ends. It costs four
 //! bytes a flow.
 
 use crate::demand::Demand;
@@ -33,7 +33,7 @@ impl BlockedFlows {
 
     /// Notes a flow, which is in no list, at a full link of its path. Returns whether there is one.
     pub fn note(&mut self, demand: &Demand, position: usize, free: &[f64]) -> bool {
-        // The last full link: to stop at the first takes a branch that is hard to predict, and 2 to
+        // The last full link: to stop at the first takes a branch that is hard to predict, and 1 to
         // 3 % more CPU.
         let mut full = NONE;
         for &l in demand.whole_path(position).iter() {
