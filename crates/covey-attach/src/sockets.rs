@@ -24,11 +24,13 @@ use crate::connects::Established;
 /// Groups of messages about sockets that are destroyed (`linux/sock_diag.h`): TCP over IPv4, and over IPv6.
 const DESTROYED: [u32; 2] = [1, 3];
 
-/// Where `max_pacing_rate`, `bytes_acked`, `busy_time` and `bytes_sent` are in `struct tcp_info` (`linux/tcp.h`).
+/// Where `max_pacing_rate`, `bytes_acked`, `busy_time`, `bytes_sent` and `bytes_retrans` are in `struct tcp_info`
+/// (`linux/tcp.h`).
 const MAX_PACE: Range<usize> = 112..120;
 const ACKNOWLEDGED: Range<usize> = 120..128;
 const BUSY: Range<usize> = 168..176;
 const SENT: Range<usize> = 200..208;
+const SENT_AGAIN: Range<usize> = 208..216;
 
 /// Room for messages about destroyed sockets between two looks: 32,000 of them.
 const ROOM: usize = 16 << 20;
@@ -194,8 +196,10 @@ fn connection(response: &InetResponse) -> Option<Connection> {
     })?;
     let number = |at: Range<usize>| Some(u64::from_ne_bytes(info.get(at)?.try_into().ok()?));
     // The first and the last packet of a connection are acknowledged as a byte each. What is sent counts data alone,
-    // but counts it again when it is sent again, or was held.
-    let acknowledged = number(ACKNOWLEDGED)?.min(number(SENT).unwrap_or(u64::MAX));
+    // but counts it again when it is sent again.
+    let again = number(SENT_AGAIN).unwrap_or(0);
+    let sent = number(SENT).map_or(u64::MAX, |sent| sent.saturating_sub(again));
+    let acknowledged = number(ACKNOWLEDGED)?.min(sent);
     // An address of IPv4 may be mapped into IPv6.
     let end = |ip: std::net::IpAddr, port| SocketAddr::new(ip.to_canonical(), port);
     Some(Connection {
