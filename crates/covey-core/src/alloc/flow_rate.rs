@@ -43,9 +43,16 @@ pub struct BySize<'a> {
     /// Level of each local link; a flow has the least level of its links. Empty when all flows have
     /// the same level.
     pub levels: &'a [f64],
+    /// Where paths cross inner links, the local link that has this least level, by position;
+    /// [`BySize::FULL`] for flows that have the lowest level because some link is full, and for flows that
+    /// were not active. Empty otherwise.
+    pub limits: &'a [u32],
 }
 
 impl BySize<'_> {
+    /// In place of the link that limits a flow.
+    pub const FULL: u32 = u32::MAX;
+
     /// The part of what is left of a flow that its level beyond the lowest sends in `seconds` over
     /// [`Progress::scale`](crate::state::Progress::scale). The part is less than one: time decides
     /// which flows end, not bytes.
@@ -68,6 +75,11 @@ impl BySize<'_> {
     pub fn level(&self, demand: &Demand, position: usize) -> f64 {
         if self.levels.is_empty() {
             return self.lowest;
+        }
+        match self.limits.get(position) {
+            Some(&BySize::FULL) => return self.lowest,
+            Some(&l) => return self.levels[l as usize],
+            None => {}
         }
         let levels = demand.whole_path(position);
         let levels = levels.iter().map(|&l| self.levels[l as usize]);

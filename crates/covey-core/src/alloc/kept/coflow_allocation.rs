@@ -7,6 +7,7 @@ use super::subsets::Subsets;
 use super::target::Which;
 use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::{BySize, CompressionRate, FlowRate};
+use crate::alloc::rules::filling_by_size::LevelsBySize;
 use crate::alloc::rules::madd::is_madd;
 use crate::alloc::rules::shuffle_rows::ShuffleRows;
 use crate::demand::Demand;
@@ -95,18 +96,18 @@ impl CoflowAllocation {
         let EntryAllocation { rates, decided, .. } = self.own();
         let proportional = &rates.by_size;
         let (_, rule) = (*decided)?;
-        let (lowest, highest, levels) = match rule {
-            Rule::Proportional if proportional.is_uniform() => {
-                (proportional.lowest, proportional.lowest, &[][..])
-            }
+        let uniform =
+            |level| Some(BySize { lowest: level, highest: level, levels: &[], limits: &[] });
+        match rule {
+            Rule::Proportional if proportional.is_uniform() => uniform(proportional.lowest),
             Rule::Proportional => {
-                (proportional.lowest, proportional.highest, &*proportional.levels)
+                let LevelsBySize { lowest, highest, levels, limits, .. } = proportional;
+                Some(BySize { lowest: *lowest, highest: *highest, levels, limits })
             }
-            _ if !is_madd(rule) => return None,
-            _ if self.own().is_empty() => (0.0, 0.0, &[][..]),
-            _ => (rates.madd_ratio, rates.madd_ratio, &[][..]),
-        };
-        Some(BySize { lowest, highest, levels })
+            _ if !is_madd(rule) => None,
+            _ if self.own().is_empty() => uniform(0.0),
+            _ => uniform(rates.madd_ratio),
+        }
     }
 
     /// The links whose water level changed in the pass that last reported the coflow. A link whose
@@ -283,6 +284,12 @@ impl CoflowAllocation {
     /// Bytes per second that the coflow sends over local link `l`.
     pub fn used(&self, l: usize) -> f64 {
         self.parts().map(|part| part.used(l)).sum()
+    }
+
+    /// Bytes per second that the coflow's flows send over local link `l` by the rates of
+    /// [`CoflowAllocation::by_size`].
+    pub fn used_by_size(&self, l: usize) -> f64 {
+        self.own().used(l)
     }
 
     /// Replaces `rates` by [`CoflowAllocation::used`] of all local links.

@@ -4,9 +4,9 @@
 //! flows), gives its open flows that level, and goes on. To fix senders raises the shares of
 //! receivers and leaves other senders alone, so one round fixes all senders whose share is no
 //! larger than the lowest share of a receiver, and the reverse. That holds where no flow crosses an
-//! inner link; [`filling_on_paths`](super::filling_on_paths) serves the others.
+//! inner link; [`by_size_on_paths`](super::by_size_on_paths) serves the others.
 
-use super::filling_on_paths::{PathFilling, Served};
+use super::by_size_on_paths::Kept;
 use crate::alloc::flow_rate::BySize;
 use crate::demand::Demand;
 use crate::simd::minimum;
@@ -19,7 +19,7 @@ const SAME_ROUND: f64 = 1.0 + 1e-12;
 const CANCELLED: f64 = 1e-6;
 
 /// The level of a link that limits no flow.
-const UNLIMITED: f64 = f64::MAX;
+pub const UNLIMITED: f64 = f64::MAX;
 
 /// The levels of one coflow.
 #[derive(Debug, Default)]
@@ -27,10 +27,14 @@ pub struct LevelsBySize {
     /// By local link, in bytes per second for each unit of
     /// [`Progress::left`](crate::state::Progress::left).
     pub levels: Vec<f64>,
+    /// See [`BySize::limits`].
+    pub limits: Vec<u32>,
     /// The lowest level of a flow.
     pub lowest: f64,
     /// The highest level of a flow.
     pub highest: f64,
+    /// On paths with inner links, what the next decision goes on from.
+    pub kept: Kept,
 }
 
 /// Working memory of [`LevelsBySize::fill`].
@@ -62,6 +66,8 @@ impl LevelsBySize {
     /// Withdraws all rates.
     pub fn clear(&mut self) {
         self.levels.clear();
+        self.limits.clear();
+        self.kept.clear();
         self.lowest = 0.0;
         self.highest = 0.0;
     }
@@ -108,35 +114,6 @@ impl LevelsBySize {
         for ((free, rest), _) in rest.filter(|(_, level)| **level == UNLIMITED) {
             *free = rest.max(0.0);
         }
-        self.lowest = lowest;
-        if self.highest == 0.0 {
-            self.clear();
-        }
-    }
-
-    /// The same on paths of any number of links.
-    pub fn fill_paths(
-        &mut self,
-        demand: &Demand,
-        left: &[f64],
-        free: &mut [f64],
-        filling: &mut PathFilling,
-    ) {
-        self.clear();
-        self.levels.resize(free.len(), UNLIMITED);
-        let mut lowest = f64::INFINITY;
-        // Flows that cross a full link get nothing.
-        for l in (0..free.len()).filter(|&l| free[l] <= 0.0 && demand.count()[l] > 0) {
-            self.levels[l] = 0.0;
-            lowest = 0.0;
-        }
-        let set_level = |_, l: usize, level: f64| {
-            self.levels[l] = level;
-            self.highest = self.highest.max(level);
-            lowest = lowest.min(level);
-        };
-        filling.fill(demand, Served::All, |position| left[position], free, set_level);
-        free.iter_mut().zip(filling.rest()).for_each(|(free, rest)| *free = rest);
         self.lowest = lowest;
         if self.highest == 0.0 {
             self.clear();

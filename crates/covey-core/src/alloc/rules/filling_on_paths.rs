@@ -47,8 +47,11 @@ pub struct PathFilling {
     share: Vec<f64>,
     /// The lowest of each 64 shares.
     lowest: Vec<f64>,
-    /// Links with other numbers than when their share was worked out, a bit each.
-    touched: Vec<u64>,
+    /// Whether each link has other numbers than when its share was worked out. No bits: then each write would wait
+    /// for the one before.
+    touched: Vec<bool>,
+    /// Working memory: receivers at which something is free, a bit each.
+    receivers: Vec<u64>,
     /// The links that are fixed in this round.
     fixed: Vec<u32>,
 }
@@ -72,9 +75,51 @@ impl PathFilling {
         flows: Served<'_>,
         weight: impl Fn(usize) -> f64,
         free: &[f64],
+        fixes: impl FnMut(usize, usize, f64),
+    ) {
+        self.begin(free);
+        self.open_all(demand, flows, &weight, free);
+        self.fill_open(demand, weight, fixes);
+    }
+
+    /// Begins with some capacity `free` at the local links. No flow is open.
+    pub fn begin(&mut self, free: &[f64]) {
+        self.links.clear();
+        self.links.extend(free.iter().map(|&free| OpenLink { free, ..OpenLink::default() }));
+        self.opened = 0;
+    }
+
+    /// Opens flows at some positions, of which each `holds` what is not free at its links so far.
+    pub fn open(
+        &mut self,
+        demand: &Demand,
+        positions: &[u32],
+        weight: impl Fn(usize) -> f64,
+        holds: impl Fn(usize) -> f64,
+    ) {
+        self.open.clear();
+        self.open.resize(demand.width().div_ceil(64), 0);
+        self.opened = positions.len();
+        for position in positions.iter().map(|&p| p as usize) {
+            set_bit(&mut self.open, position, true);
+            let (weight, holds) = (weight(position), holds(position));
+            for &l in demand.whole_path(position).iter() {
+                let link = &mut self.links[l as usize];
+                link.weights += weight;
+                link.free += holds;
+                link.flows += 1;
+            }
+        }
+    }
+
+    /// Shares what is free among the flows that are open, as [`PathFilling::fill`] does.
+    pub fn fill_open(
+        &mut self,
+        demand: &Demand,
+        weight: impl Fn(usize) -> f64,
         mut fixes: impl FnMut(usize, usize, f64),
     ) {
-        self.start(demand, flows, &weight, free);
+        self.start(demand, &weight);
         // No flow's level is below that of an earlier round.
         while let Some(lowest) = self.find_lowest() {
             for k in 0..self.fixed.len() {
@@ -84,7 +129,7 @@ impl PathFilling {
             for k in 0..self.fixed.len() {
                 let l = self.fixed[k] as usize;
                 (self.links[l].flows, self.links[l].free) = (0, 0.0);
-                self.touched[l / 64] |= 1 << (l % 64);
+                self.touched[l] = true;
             }
             self.share_out(demand, &weight, lowest);
         }
@@ -100,8 +145,8 @@ impl PathFilling {
         self.links.iter().map(|link| if link.free > 0.0 { link.free } else { 0.0 })
     }
 
-    /// The flows that can be sent are open, and no link is fixed.
-    fn start(
+    /// Opens the flows that can be sent.
+    fn open_all(
         &mut self,
         demand: &Demand,
         flows: Served<'_>,
@@ -110,13 +155,10 @@ impl PathFilling {
     ) {
         self.open.clear();
         self.open.resize(demand.width().div_ceil(64), 0);
-        self.links.clear();
-        self.links.extend(free.iter().map(|&free| OpenLink { free, ..OpenLink::default() }));
         self.has_free.clear();
         let some = free.chunks(64).map(|some| bitmask(some.iter().map(|free| *free > 0.0)));
         self.has_free.extend(some);
-        self.opened = 0;
-        let PathFilling { open, opened, links, touched, has_free, .. } = self;
+        let PathFilling { open, opened, links, receivers, has_free, .. } = self;
         let has_free = |l: usize| has_bit(has_free, l);
         // Of a flow that has got so far, something is free at both ends.
         let mut look_at = |position: usize| {
@@ -135,7 +177,7 @@ impl PathFilling {
         };
         match flows {
             Served::All => {
-                demand.each_active_between(free, |free| free > 0.0, touched, look_at);
+                demand.each_active_between(free, |free| free > 0.0, receivers, look_at);
             }
             Served::At(positions) => {
                 let positions = positions.iter().map(|&p| p as usize);
@@ -146,16 +188,18 @@ impl PathFilling {
                 positions.filter(has_ends).for_each(&mut look_at);
             }
         }
-        links.iter_mut().for_each(|link| link.all = link.weights);
+    }
+
+    /// No link is fixed.
+    fn start(&mut self, demand: &Demand, weight: &impl Fn(usize) -> f64) {
+        let links = self.links.len();
+        self.links.iter_mut().for_each(|link| link.all = link.weights);
         self.share.clear();
-        self.share.resize(free.len(), f64::INFINITY);
+        self.share.resize(links, f64::INFINITY);
         self.lowest.clear();
-        self.lowest.resize(free.len().div_ceil(64), f64::INFINITY);
+        self.lowest.resize(links.div_ceil(64), f64::INFINITY);
         self.touched.clear();
-        self.touched.resize(self.lowest.len(), 0);
-        for (l, link) in self.links.iter().enumerate() {
-            self.touched[l / 64] |= u64::from(link.flows > 0) << (l % 64);
-        }
+        self.touched.extend(self.links.iter().map(|link| link.flows > 0));
         self.share_out(demand, weight, 0.0);
     }
 
@@ -197,7 +241,7 @@ impl PathFilling {
                 link.flows -= 1;
                 link.weights -= weight;
                 link.free -= rate;
-                touched[k as usize / 64] |= 1 << (k % 64);
+                touched[k as usize] = true;
             }
         });
     }
@@ -205,9 +249,12 @@ impl PathFilling {
     /// Works out the shares of links that were touched: no less than `lowest`.
     fn share_out(&mut self, demand: &Demand, weight: &impl Fn(usize) -> f64, lowest: f64) {
         let PathFilling { open, links, share, touched, .. } = self;
-        for (word, touched) in touched.iter_mut().enumerate().filter(|(_, touched)| **touched != 0)
-        {
-            for l in bits([*touched].into_iter()).map(|k| 64 * word + k) {
+        for (word, touched) in touched.chunks_mut(64).enumerate() {
+            let here = bitmask(touched.iter().copied());
+            if here == 0 {
+                continue;
+            }
+            for l in bits([here].into_iter()).map(|k| 64 * word + k) {
                 let link = &mut links[l];
                 if link.flows > 0 && link.weights < link.all * CANCELLED {
                     link.weights = 0.0;
@@ -217,7 +264,7 @@ impl PathFilling {
                 let now = (link.free / link.weights).max(lowest);
                 share[l] = if link.flows > 0 { now } else { f64::INFINITY };
             }
-            *touched = 0;
+            touched.fill(false);
             let here = &share[64 * word..];
             self.lowest[word] = minimum(f64::INFINITY, &here[..here.len().min(64)]);
         }

@@ -9,7 +9,7 @@
 //! Time alone does not change these rates: what is left of a flow falls as its level rises, and the
 //! product stays. So levels need not be computed again as time passes: they follow what is left
 //! ([`BySize::raise`](crate::alloc::BySize::raise)). Levels are found by progressive filling, [in rounds of many
-//! links](super::filling_by_size) where no flow crosses an inner link, and [on paths](super::filling_on_paths)
+//! links](super::filling_by_size) where no flow crosses an inner link, and [on paths](super::by_size_on_paths)
 //! otherwise.
 
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
@@ -32,7 +32,7 @@ impl SharingRule for Proportional {
         if demand.is_bipartite() {
             by_size.fill(demand, left, free, &mut scratch.proportional);
         } else {
-            by_size.fill_paths(demand, left, free, &mut scratch.on_paths);
+            by_size.fill_paths(demand, left, free, &mut scratch.by_size_on_paths);
         }
         Ok(())
     }

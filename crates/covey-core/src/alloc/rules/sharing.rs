@@ -1,5 +1,6 @@
 //! What a sharing rule is given, and what it answers.
 
+use super::by_size_on_paths::Course;
 use super::filling_by_size::{LevelsBySize, ProportionalFilling};
 use super::filling_on_paths::PathFilling;
 use super::progressive_filling::Filling;
@@ -125,14 +126,14 @@ impl Rates {
     /// Withdraws all rates.
     pub fn clear(&mut self) {
         self.clear_shared();
+        self.by_size.clear();
         self.flow_rates.clear();
     }
 
-    /// Withdraws all rates but those of single flows.
+    /// Withdraws all rates but those of single flows and those by size, from which the next decision may go on.
     pub fn clear_shared(&mut self) {
         self.levels.clear();
         self.madd_ratio = 0.0;
-        self.by_size.clear();
     }
 }
 
@@ -148,6 +149,7 @@ pub struct RuleScratch {
     pub max_min: Filling,
     pub proportional: ProportionalFilling,
     pub on_paths: PathFilling,
+    pub by_size_on_paths: Course,
 }
 
 impl RuleScratch {

@@ -7,7 +7,7 @@
 //! and raises its level by the same factor, so its rate stays.
 
 use covey_core::Demand;
-use covey_core::alloc::BySize;
+use covey_core::alloc::{BySize, CoflowAllocation};
 use covey_core::state::Progress;
 
 /// The levels of one coflow.
@@ -19,10 +19,16 @@ pub(crate) struct Levels {
     pub highest: f64,
     /// Level of each local link; empty when all flows have the lowest.
     by_link: Vec<f64>,
+    /// Where paths cross inner links and some flows are raised, [`BySize::limits`].
+    limits: Vec<u32>,
+    /// The same by local link: `y Λ` of all flows. It stays while levels rise.
+    used: Vec<f64>,
     /// Seconds over the scale whose bytes are written back, but not yet reported to the allocator.
     passed: f64,
     /// Working memory: receivers with levels that are looked for, one bit each.
     receivers: Vec<u64>,
+    /// Working memory: by local link, the part of what is left that flows keep which the link limits.
+    kept: Vec<f64>,
 }
 
 impl Levels {
@@ -31,13 +37,16 @@ impl Levels {
         self.lowest = 0.0;
         self.highest = 0.0;
         self.by_link.clear();
+        self.limits.clear();
+        self.used.clear();
         self.passed = 0.0;
     }
 
-    /// Replaces the levels. Returns whether they differ from those before.
-    pub(super) fn replace(&mut self, levels: Option<BySize<'_>>) -> bool {
+    /// Replaces the levels by those of `allocation`. Returns whether they differ from those before.
+    pub(super) fn replace(&mut self, demand: &Demand, allocation: &CoflowAllocation) -> bool {
         self.passed = 0.0;
-        let levels = levels.unwrap_or(BySize { lowest: 0.0, highest: 0.0, levels: &[] });
+        let none = BySize { lowest: 0.0, highest: 0.0, levels: &[], limits: &[] };
+        let levels = allocation.by_size().unwrap_or(none);
         if levels == self.get() {
             return false;
         }
@@ -45,11 +54,18 @@ impl Levels {
         self.highest = levels.highest;
         self.by_link.clear();
         self.by_link.extend_from_slice(levels.levels);
+        self.limits.clear();
+        self.limits.extend_from_slice(levels.limits);
+        self.used.clear();
+        if !self.limits.is_empty() {
+            self.used.extend((0..demand.links().len()).map(|l| allocation.used_by_size(l)));
+        }
         true
     }
 
     fn get(&self) -> BySize<'_> {
-        BySize { lowest: self.lowest, highest: self.highest, levels: &self.by_link }
+        let (levels, limits) = (&self.by_link, &self.limits);
+        BySize { lowest: self.lowest, highest: self.highest, levels, limits }
     }
 
     /// Whether some flows have a higher level than others.
@@ -91,6 +107,9 @@ impl Levels {
     /// Subtracts from every raised flow the bytes that its level beyond the lowest has sent in `dt`
     /// seconds over the scale.
     fn write_back(&mut self, demand: &Demand, progress: &mut Progress, dt: f64) {
+        if !self.limits.is_empty() {
+            return self.write_back_on_paths(demand, progress, dt);
+        }
         let (lowest, mut receivers) = (self.lowest, std::mem::take(&mut self.receivers));
         let is_raised = |level: f64| level > lowest;
         if demand.is_shuffle() {
@@ -100,15 +119,52 @@ impl Levels {
         } else {
             demand.each_active_between(&self.by_link, is_raised, &mut receivers, |p| {
                 let sent = progress.left[p] * BySize::sent(lowest, self.of(demand, p), dt);
-                // With full links inside the fabric, most flows send nothing.
-                if sent > 0.0 {
-                    progress.left[p] -= sent;
-                    let path = demand.whole_path(p);
-                    path.iter().for_each(|&l| progress.link_left[l as usize] -= sent);
-                }
+                progress.left[p] -= sent;
+                let (s, r) = demand.ends(p);
+                progress.link_left[s] -= sent;
+                progress.link_left[r] -= sent;
             });
         }
         self.receivers = receivers;
+    }
+
+    /// Like the function above, where paths cross inner links. All flows that one link limits send the same part
+    /// of what they have left, and what all flows send over a link is known. So no path is read, but those of
+    /// flows at their end: `fvdf` takes a third less CPU time on a fat tree with the Facebook trace.
+    fn write_back_on_paths(&mut self, demand: &Demand, progress: &mut Progress, dt: f64) {
+        let lowest = self.lowest;
+        for ((left, used), count) in
+            progress.link_left.iter_mut().zip(&self.used).zip(demand.count())
+        {
+            // Where all flows have ended nothing is left, whatever rounding has made of what they used.
+            *left -= if *count > 0 { (used - *left * lowest) * dt } else { 0.0 };
+        }
+        self.kept.clear();
+        self.kept.extend(self.by_link.iter().map(|&level| 1.0 - BySize::sent(lowest, level, dt)));
+        // Flows of full links keep all that they have.
+        let (kept, full) = (&mut self.kept, self.by_link.len());
+        kept.push(1.0);
+        let at_end = 1.0 - BySize::sent(0.0, f64::MAX, 1.0);
+        let any_at_end = 1.0 - BySize::sent(lowest, self.highest, dt) <= at_end;
+        let sends = |&s: &usize| demand.count()[s] > 0 && self.by_link[s] > lowest;
+        for s in (0..demand.senders()).filter(sends) {
+            if any_at_end {
+                for p in demand.active_in_row(s) {
+                    let l = self.limits[p] as usize;
+                    if l < full && kept[l] <= at_end {
+                        let sent = (self.by_link[l] - lowest) * dt - (1.0 - kept[l]);
+                        let too_much = progress.left[p] * sent;
+                        let path = demand.whole_path(p);
+                        path.iter().for_each(|&k| progress.link_left[k as usize] += too_much);
+                    }
+                }
+            }
+            // Whether a flow is active is not asked: what is left of others is no number, and stays.
+            let row = demand.row(s);
+            for (left, &l) in progress.left[row.clone()].iter_mut().zip(&self.limits[row]) {
+                *left *= kept[(l as usize).min(full)];
+            }
+        }
     }
 
     /// Like the function above, for one sender of a shuffle, in a form that compiles to vector

@@ -283,11 +283,11 @@ impl Fluid {
         now: Time,
     ) {
         let levels = allocation.water_levels();
-        let by_size = allocation.by_size();
+        let holds = allocation.by_size().is_some();
         let pauses = !self.levels.is_empty() && allocation.is_empty();
         let goes_on = (pauses || self.levels.is_empty() == levels.is_empty())
             && !self.levels.is_incomplete()
-            && self.holds == by_size.is_some();
+            && self.holds == holds;
         let is_compressed = !allocation.compression_rates().is_empty();
         let was_compressed = std::mem::replace(&mut self.is_compressed, is_compressed);
         let changes = allocation.own_rate_changes();
@@ -298,14 +298,14 @@ impl Fluid {
             self.advance(demand, progress, now);
             self.levels.clear();
             self.running.clear();
-            self.holds = by_size.is_some();
+            self.holds = holds;
         }
         if pauses {
             self.levels.pause(now);
         } else if !levels.is_empty() {
             self.levels.replace(demand, progress, allocation, now);
         }
-        if self.by_size.replace(by_size) {
+        if self.by_size.replace(demand, allocation) {
             self.find_ends(demand, progress, now);
         }
         if let Some(changes) = changes {
