@@ -246,7 +246,7 @@ impl Demand {
             let position = |s: usize| self.layout.row_start(s) + beyond;
             bits(self.active.column(beyond).iter().copied()).map(position).for_each(visit);
         } else {
-            let here = self.layout.crossing(beyond).iter().map(|&p| p as usize);
+            let here = self.layout.crossing(&self.links, beyond).iter().map(|&p| p as usize);
             here.filter(|&p| self.is_active(p)).for_each(visit);
         }
     }
@@ -258,7 +258,9 @@ impl Demand {
             Some(beyond) if self.is_shuffle() => {
                 (0..self.senders()).for_each(|s| visit(self.layout.row_start(s) + beyond));
             }
-            Some(beyond) => self.layout.crossing(beyond).iter().for_each(|&p| visit(p as usize)),
+            Some(beyond) => {
+                self.layout.crossing(&self.links, beyond).iter().for_each(|&p| visit(p as usize))
+            }
         }
     }
 
@@ -274,7 +276,7 @@ impl Demand {
             None => self.row(l).for_each(look_at),
             Some(_) if self.is_shuffle() => self.each_active_at(l, look_at),
             Some(beyond) => {
-                self.layout.crossing(beyond).iter().for_each(|&p| look_at(p as usize));
+                self.layout.crossing(&self.links, beyond).iter().for_each(|&p| look_at(p as usize));
             }
         }
     }

@@ -56,7 +56,7 @@ impl Transfers {
     pub fn watch(&mut self, traffic: &Traffic, wakes: &Wakes, senders: &[Sender]) {
         if let Some(classes) = self.integration.classes_mut() {
             for wake in senders.iter().flat_map(|sender| wakes.of(*sender)) {
-                classes.watch(traffic.state(), wake, traffic.now());
+                classes.watch(traffic, wake);
             }
         }
     }

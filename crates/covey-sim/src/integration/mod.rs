@@ -1,5 +1,6 @@
 //! The progress of flows: rates are constant between two rounds and are integrated in bulk.
 
+mod bundle_flows;
 mod class_flows;
 mod coflows;
 mod fair_flows;

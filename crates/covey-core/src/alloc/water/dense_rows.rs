@@ -1,4 +1,4 @@
-//! Weights by pair of links, in a table, for fabrics with few links.
+//! Numbers of flows by pair of links, in a table, for fabrics with few links.
 
 use crate::bits::set_bit;
 use crate::simd::bitmask;
@@ -17,7 +17,7 @@ pub const MAX_DENSE_LINKS: usize = 1536;
 pub struct DenseRows {
     links: usize,
     /// Flows attached at one link (row) that cross another (column).
-    weights: Vec<f32>,
+    flows: Numbers,
     /// Words in a row of bits.
     words: usize,
     /// By link, the links that are crossed by flows attached to it.
@@ -26,13 +26,63 @@ pub struct DenseRows {
     attached: Vec<u64>,
 }
 
+/// Numbers of flows, short ones as long as that is enough. On the Facebook trace, `fat-tree:k=8`, `fair` takes 4 % less
+/// CPU so than with single-precision numbers, `aalo` 2 % and 12 MB less.
+#[derive(Debug)]
+enum Numbers {
+    Short(Vec<u16>),
+    Long(Vec<u32>),
+}
+
+impl Default for Numbers {
+    fn default() -> Numbers {
+        Numbers::Short(Vec::new())
+    }
+}
+
+impl Numbers {
+    /// So many zeros.
+    fn clear(&mut self, count: usize) {
+        let mut short = match std::mem::take(self) {
+            Numbers::Short(numbers) => numbers,
+            Numbers::Long(_) => Vec::new(),
+        };
+        short.clear();
+        short.resize(count, 0);
+        *self = Numbers::Short(short);
+    }
+
+    /// Changes a number. Returns what it was and what it is.
+    fn add(&mut self, place: usize, by: i32) -> (u32, u32) {
+        match self {
+            Numbers::Short(numbers) => {
+                let was = u32::from(numbers[place]);
+                let is = was.wrapping_add_signed(by);
+                match u16::try_from(is) {
+                    Ok(short) => numbers[place] = short,
+                    Err(_) => {
+                        let mut long: Vec<u32> = numbers.iter().map(|&it| it.into()).collect();
+                        long[place] = is;
+                        *self = Numbers::Long(long);
+                    }
+                }
+                (was, is)
+            }
+            Numbers::Long(numbers) => {
+                let was = numbers[place];
+                numbers[place] = was.wrapping_add_signed(by);
+                (was, numbers[place])
+            }
+        }
+    }
+}
+
 impl DenseRows {
     /// No flows on so many links.
     pub fn clear(&mut self, links: usize) {
         self.links = links;
         self.words = links.div_ceil(64);
-        self.weights.clear();
-        self.weights.resize(links * links, 0.0);
+        self.flows.clear(links * links);
         for rows in [&mut self.crossed, &mut self.attached] {
             rows.clear();
             rows.resize(links * self.words, 0);
@@ -40,12 +90,11 @@ impl DenseRows {
     }
 
     /// So many flows on a path are attached to `link` from now on; fewer, if `by` is below zero.
-    pub fn add(&mut self, link: usize, path: &[u32], by: f32) {
+    pub fn add(&mut self, link: usize, path: &[u32], by: i32) {
         for other in path.iter().map(|&other| other as usize).filter(|&other| other != link) {
-            let weight = &mut self.weights[link * self.links + other];
-            *weight += by;
-            if (*weight == 0.0) != (*weight == by) {
-                let any = *weight != 0.0;
+            let (was, is) = self.flows.add(link * self.links + other, by);
+            if (was > 0) != (is > 0) {
+                let any = is > 0;
                 set_bit(&mut self.crossed[link * self.words..], other, any);
                 set_bit(&mut self.attached[other * self.words..], link, any);
             }
@@ -79,15 +128,35 @@ impl DenseRows {
         by: f64,
         used: &mut [f64],
         (full, ceiling): (&[u64], &[f64]),
+        off: impl FnMut(usize, u64, &[f64]),
+    ) {
+        let row = link * self.links..(link + 1) * self.links;
+        match &self.flows {
+            Numbers::Short(flows) => {
+                self.raise_row(&flows[row], link, by, used, (full, ceiling), off)
+            }
+            Numbers::Long(flows) => {
+                self.raise_row(&flows[row], link, by, used, (full, ceiling), off)
+            }
+        }
+    }
+
+    #[inline(always)]
+    fn raise_row<N: Copy + Into<f64>>(
+        &self,
+        row: &[N],
+        link: usize,
+        by: f64,
+        used: &mut [f64],
+        (full, ceiling): (&[u64], &[f64]),
         mut off: impl FnMut(usize, u64, &[f64]),
     ) {
-        let row = &self.weights[link * self.links..(link + 1) * self.links];
         let crossed = self.row(&self.crossed, link);
         for (word, row) in row.chunks(64).enumerate().filter(|&(word, _)| crossed[word] != 0) {
             let here = 64 * word..64 * word + row.len();
             let (some, ceiling) = (&mut used[here.clone()], &ceiling[here]);
-            for (used, &weight) in some.iter_mut().zip(row) {
-                *used += f64::from(weight) * by;
+            for (used, &flows) in some.iter_mut().zip(row) {
+                *used += flows.into() * by;
             }
             let mut are_off = crossed[word] & full[word];
             let over = |(used, ceiling): (&f64, &f64)| used > ceiling;
@@ -105,4 +174,35 @@ impl DenseRows {
 fn any(row: &[u64], levels: &[f64], is: impl Fn(f64) -> bool) -> bool {
     let with_bits = row.iter().zip(levels.chunks(64)).filter(|(links, _)| **links != 0);
     with_bits.into_iter().any(|(links, levels)| links & bitmask(levels.iter().map(|&l| is(l))) != 0)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What each link is used for if the flows attached to link 0 get one more.
+    fn used(rows: &DenseRows, links: usize) -> Vec<f64> {
+        let mut used = vec![0.0; links];
+        let (full, ceiling) = (vec![0; 1], vec![f64::INFINITY; links]);
+        rows.raise(0, 1.0, &mut used, (&full, &ceiling), |_, _, _| {});
+        used
+    }
+
+    #[test]
+    fn more_flows_than_short_numbers_hold_are_counted() {
+        let mut rows = DenseRows::default();
+        for _ in 0..2 {
+            rows.clear(3);
+            rows.add(0, &[0, 1], 65_535);
+            rows.add(0, &[0, 2], 7);
+            assert_eq!(used(&rows, 3), [0.0, 65_535.0, 7.0]);
+            rows.add(0, &[0, 1], 1);
+            rows.add(0, &[0, 2], 70_000);
+            assert_eq!(used(&rows, 3), [0.0, 65_536.0, 70_007.0]);
+            rows.add(0, &[0, 1], -65_536);
+            assert_eq!(used(&rows, 3), [0.0, 0.0, 70_007.0]);
+            assert!(!rows.is_crossed_from_higher(1, 1.0, &[2.0; 3]));
+            assert!(rows.is_crossed_from_higher(2, 1.0, &[2.0; 3]));
+        }
+    }
 }

@@ -237,7 +237,7 @@ impl WaterLevels {
     pub fn weigh(&mut self, bundles: &Bundles, bundle: u32, by: f64) {
         let (link, path) = (bundles.attached(bundle) as usize, bundles.path(bundle));
         if let Some(dense) = &mut self.dense {
-            dense.add(link, path, by as f32);
+            dense.add(link, path, by as i32);
         }
         let level = self.links.level[link];
         self.links.own[link] += by;
@@ -290,8 +290,8 @@ impl WaterLevels {
         self.links.own[link as usize] += weight;
         let path = bundles.path(bundle);
         if let Some(dense) = &mut self.dense {
-            dense.add(before, path, -weight as f32);
-            dense.add(link as usize, path, weight as f32);
+            dense.add(before, path, -weight as i32);
+            dense.add(link as usize, path, weight as i32);
         }
         self.changes.bundles.push(bundle);
         if from != to {
@@ -597,7 +597,7 @@ impl WaterLevels {
                 }
                 links.own[link] += weight;
                 if let Some(dense) = dense {
-                    dense.add(link, path, weight as f32);
+                    dense.add(link, path, weight as i32);
                 }
             }
         }
