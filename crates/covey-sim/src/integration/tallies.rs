@@ -16,7 +16,7 @@ const WHOLE: u32 = u32::MAX;
 /// The part of a number of bytes by which a sum may miss it: less is rounding. Policies compare bytes with a
 /// larger tolerance. Without this one, a flow that ends where a threshold is may leave the sum just below it for
 /// good.
-const ROUNDING: f64 = 1e-10;
+pub(super) const ROUNDING: f64 = 1e-10;
 
 /// What has passed a link in a class, per flow that the link limits there.
 pub(super) trait Services {
