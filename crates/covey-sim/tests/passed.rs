@@ -5,8 +5,9 @@ use std::ops::ControlFlow;
 use std::sync::{Arc, Mutex};
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Ecmp, EcmpMode, Fabric, FatTree, Group,
-    Layers, LinkId, Plan, Policy, PortId, Rank, Sender, Share, Time, View,
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Destination, Ecmp, EcmpMode, Fabric,
+    FatTree, FlowId, Group, Layers, Lineage, LinkId, Member, OwnGroup, Plan, Policy, PortId, Rank,
+    Regrouping, Sender, Share, Time, Unlabelled, View, Wants,
 };
 use covey_sim::{Observer, Round, simulate};
 use covey_trace::{Coflow, Restart, Workload};
@@ -338,6 +339,115 @@ fn bytes_that_are_sent_again_count_again() {
             check(&workload, &fabric, Watching::new(serve, 1.5, 0.0), name);
         }
     }
+}
+
+/// Waits for bytes of a coflow in a plan that is kept while its layers change.
+struct Waiting {
+    is_asked: bool,
+    times: Arc<Mutex<Vec<f64>>>,
+}
+
+impl Policy<Clairvoyant> for Waiting {
+    fn bytes_reached(&mut self, _: CoflowId, _: f64, view: &View<'_, Clairvoyant>) {
+        self.times.lock().unwrap().push(view.now().as_secs());
+    }
+
+    fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
+        if view.coflows().is_empty() {
+            plan.clear();
+            return Answer::Replaced;
+        }
+        change_layers(view, plan);
+        for bytes in [0.5, 1.5, 2.5, 5.25] {
+            if !self.is_asked {
+                plan.wake_when_sent(CoflowId(0), bytes);
+            }
+        }
+        self.is_asked = true;
+        Answer::Replaced
+    }
+}
+
+#[test]
+fn bytes_of_a_coflow_are_counted_while_layers_change() {
+    let a = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, 3.0), flow(0, 1, 3.0)]);
+    let workload = Workload { ports: 2, coflows: vec![a] };
+    let fabric = Fabric::big_switch(2, 1.0).unwrap();
+    let times = Arc::new(Mutex::new(Vec::new()));
+    let policy = Waiting { is_asked: false, times: times.clone() };
+    let mut policy = AnyPolicy::Clairvoyant(Box::new(policy));
+    simulate(&workload, &fabric, "mine", &mut policy, &mut ()).unwrap();
+    assert_eq!(*times.lock().unwrap(), [0.5, 1.5, 2.5, 5.25]);
+}
+
+/// Every flow is a group at first; the last one goes first. At 2 s the second flow joins the first.
+#[derive(Default)]
+struct Joining {
+    groups: Vec<FlowId>,
+    has_joined: bool,
+    times: Arc<Mutex<Vec<(u32, f64)>>>,
+}
+
+impl Policy<Unlabelled> for Joining {
+    fn wants(&self) -> Wants {
+        Wants { regroups: true, ..Wants::default() }
+    }
+
+    fn link_bytes_reached(
+        &mut self,
+        coflow: CoflowId,
+        _: LinkId,
+        _: f64,
+        view: &View<'_, Unlabelled>,
+    ) {
+        let first = u32::from(coflow != self.groups[0].coflow);
+        self.times.lock().unwrap().push((first, view.now().as_secs()));
+    }
+
+    fn regroup(&mut self, view: &View<'_, Unlabelled>, regrouping: &mut Regrouping) {
+        for (k, (newcomer, _)) in (1..).zip(view.newcomers()) {
+            let lineage = Lineage { external: k.into(), internal: 0 };
+            let group = OwnGroup { number: k, arrival: view.now(), lineage };
+            let group = regrouping.begin(group);
+            regrouping.put(Member::Newcomer(newcomer), group);
+        }
+        if view.now().as_secs() >= 2.0 && !self.has_joined {
+            let first = Destination::Coflow(self.groups[0].coflow);
+            regrouping.put(Member::Flow(self.groups[1]), first);
+            self.has_joined = true;
+        }
+    }
+
+    fn regrouped(&mut self, flows: &[FlowId], _: &View<'_, Unlabelled>) {
+        self.groups.extend(flows);
+    }
+
+    fn plan(&mut self, view: &View<'_, Unlabelled>, plan: &mut Plan<Unlabelled>) -> Answer {
+        plan.clear();
+        for &group in view.coflows().iter().rev() {
+            plan.push(Group::Coflow(group), Share::MAX_MIN);
+            let now = view.now().as_secs();
+            for bytes in [1.0, 1.5, 3.0, 6.0].into_iter().filter(|bytes| *bytes > now) {
+                plan.wake_when_passed(group, view.fabric().egress(PortId(0)), bytes);
+            }
+        }
+        if !self.has_joined {
+            plan.wake_at(Time::from_secs(2.0));
+        }
+        Answer::Replaced
+    }
+}
+
+#[test]
+fn what_a_flow_has_sent_counts_in_the_group_that_it_joins() {
+    let a = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, 4.0), flow(0, 1, 4.0)]);
+    let workload = Workload { ports: 2, coflows: vec![a] };
+    let fabric = Fabric::big_switch(2, 1.0).unwrap();
+    let policy = Joining::default();
+    let times = policy.times.clone();
+    let mut policy = AnyPolicy::Unlabelled(Box::new(policy));
+    simulate(&workload, &fabric, "mine", &mut policy, &mut ()).unwrap();
+    assert_eq!(*times.lock().unwrap(), [(1, 1.0), (1, 1.5), (0, 3.0), (0, 6.0)]);
 }
 
 proptest! {

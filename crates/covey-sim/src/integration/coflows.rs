@@ -66,16 +66,14 @@ impl CoflowFluids {
         self.meters.wait(id, link);
     }
 
-    /// Works out what a coflow has sent through each link, unless it has sent nothing.
+    /// Works out what a coflow's flows have sent through each link.
     fn count_sent(&mut self, state: &State, id: CoflowId, now: Time) {
         let fluid = &self.fluids[id.index()];
-        if fluid.sent(now) == 0.0 {
-            return;
-        }
+        let is_written = fluid.sent(now) == 0.0;
         let coflow = state.coflow(id);
         let (demand, progress) = (coflow.demand(), coflow.progress());
         self.meters.recount(id, demand, now, |position| {
-            if demand.is_active(position) {
+            if demand.is_active(position) && !is_written {
                 progress.size[position] - fluid.left(demand, progress, position, now)
             } else {
                 coflow.sent_at(position)
