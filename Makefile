@@ -124,10 +124,11 @@ rounding: ## Measure the effect of sizes × (1 ± 1e-12) and of parallel copies 
 picture: ## Make the picture in README.md; needs Chromium
 	scripts/picture.sh
 
-picture-check: ## Check that the picture in README.md shows the plots that the code makes now
+picture-check: ## Check that the pictures in README.md and docs/fabrics.md show what the code draws now
 	scripts/picture.sh --check
+	scripts/fabric-picture.sh --check
 
-fabric-picture: ## Make the picture in docs/fabrics.md (TRACE=file)
+fabric-picture: ## Make the picture in docs/fabrics.md; needs the Facebook trace (TRACE=file)
 	scripts/fabric-picture.sh $(TRACE)
 
 fuzz: ## Feed garbage to the readers of traces, topologies, flow records and messages, a minute each (FUZZ_SECONDS=60)

@@ -242,6 +242,11 @@ impl Wakes {
         self.of_coflows > 0
     }
 
+    /// Whether any are for bytes of coflows through a link.
+    pub fn wait_at_links(&self) -> bool {
+        !self.of_coflow_at.is_empty()
+    }
+
     /// Whether any are for bytes of a flow.
     pub fn wait_for_flows(&self) -> bool {
         self.of_flows > 0

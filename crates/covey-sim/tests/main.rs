@@ -15,6 +15,7 @@ mod guarantee;
 mod live;
 mod naive;
 mod own_policy;
+mod passed;
 mod replay;
 mod restarts;
 mod scenarios;

@@ -11,6 +11,9 @@ use crate::processors::Processors;
 pub(super) struct Transfers {
     integration: Integration,
     processors: Processors,
+    /// Whether all bytes for which the policy waits have to be counted anew: flows are followed in another way, or
+    /// have moved.
+    counts_anew: bool,
 }
 
 impl Transfers {
@@ -20,6 +23,7 @@ impl Transfers {
         self.integration.clear();
         self.integration.coflows_mut().set_limits(link_limits);
         self.processors.clear(ports);
+        self.counts_anew = false;
     }
 
     /// Sets the shares of processors for all runs from now on.
@@ -54,10 +58,19 @@ impl Transfers {
 
     /// Begins to count the bytes for which the policy waits, if it waits for those of `senders`.
     pub fn watch(&mut self, traffic: &Traffic, wakes: &Wakes, senders: &[Sender]) {
+        let may_count = wakes.wait_at_links() || self.classes().is_some();
+        if std::mem::take(&mut self.counts_anew) && may_count {
+            wakes.senders().for_each(|sender| self.watch_one(traffic, wakes, sender));
+        } else {
+            senders.iter().for_each(|sender| self.watch_one(traffic, wakes, *sender));
+        }
+    }
+
+    fn watch_one(&mut self, traffic: &Traffic, wakes: &Wakes, sender: Sender) {
         if let Some(classes) = self.integration.classes_mut() {
-            for wake in senders.iter().flat_map(|sender| wakes.of(*sender)) {
-                classes.watch(traffic, wake);
-            }
+            wakes.of(sender).for_each(|wake| classes.watch(traffic, wake));
+        } else if let Sender::CoflowAt(id, link) = sender {
+            self.integration.coflows_mut().watch(traffic, id, link);
         }
     }
 
@@ -119,7 +132,7 @@ impl Transfers {
         let coflow = network.state.coflow(flow.coflow);
         if coflow.compressed().is_on() {
             let position = coflow.demand().position(flow.index);
-            let Transfers { integration, processors } = self;
+            let Transfers { integration, processors, .. } = self;
             processors.restart(flow.coflow, position, &mut network, integration.coflows());
             self.hold_and_let_go(&mut network);
         }
@@ -190,10 +203,11 @@ impl Transfers {
     /// sending; if `writes_back`, writes back the bytes left of their flows.
     pub fn take_rates(&mut self, traffic: &mut Traffic, writes_back: bool) -> &[CoflowId] {
         let mut network = Network::of(traffic);
-        let Transfers { integration, processors } = self;
+        let Transfers { integration, processors, counts_anew } = self;
         if integration.is_superseded(network.allocator) {
             processors.record_all(&mut network, integration.coflows());
             integration.change_mode(&mut network);
+            *counts_anew = true;
         }
         processors.before_rates_change(&mut network, integration.coflows());
         integration.install(&mut network);
@@ -233,7 +247,8 @@ impl Transfers {
     /// Flows are about to move into or out of these coflows. Writes bytes left of all their flows into the facts.
     pub fn before_regrouping(&mut self, traffic: &mut Traffic, coflows: &[CoflowId]) {
         let integration = self.integration.coflows_mut();
-        coflows.iter().for_each(|&id| integration.begin_again(&mut Network::of(traffic), id));
+        coflows.iter().for_each(|&id| integration.before_regrouping(&mut Network::of(traffic), id));
+        self.counts_anew = true;
     }
 
     /// Writes bytes sent by coflows into the facts.

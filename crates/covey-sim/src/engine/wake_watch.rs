@@ -143,8 +143,8 @@ impl WakeWatch {
         self.looked_at = 0;
     }
 
-    /// Outside of classes, the coflows and DAGs that may have sent the bytes for which the policy waits; some occur
-    /// twice.
+    /// Outside of classes, the coflows, in all and at links, and the DAGs that may have sent the bytes for which the
+    /// policy waits; some occur twice.
     fn moving<'a>(
         &'a self,
         wakes: &Wakes,
@@ -152,9 +152,19 @@ impl WakeWatch {
     ) -> impl Iterator<Item = Sender> + use<'a> {
         let moving = |waits: bool| if waits { sent.coflows.moving() } else { &[] };
         let coflows = moving(wakes.wait_for_coflows()).iter().map(|&id| Sender::Coflow(id));
+        let waits_at_links = wakes.wait_at_links();
+        let senders = if waits_at_links { &self.senders[..] } else { &[] };
+        let stopped = senders.iter().filter_map(|sender| match sender {
+            Sender::Coflow(id) => Some(*id),
+            Sender::CoflowAt(..) | Sender::Dag(_) => None,
+        });
+        let at_links = stopped.chain(moving(waits_at_links).iter().copied()).flat_map(|id| {
+            let links = sent.coflows.awaited_links(id).iter();
+            links.map(move |&link| Sender::CoflowAt(id, link))
+        });
         let external = |id: &CoflowId| sent.state.coflow(*id).registration.lineage.external;
         let dags = moving(wakes.wait_for_dags()).iter().map(external).map(Sender::Dag);
-        self.senders.iter().copied().chain(coflows).chain(dags)
+        self.senders.iter().copied().chain(coflows).chain(at_links).chain(dags)
     }
 }
 
@@ -184,7 +194,7 @@ impl Sent<'_> {
             Wake::WhenSent(id, bytes) => self.when_sent(id, bytes, limit),
             Wake::WhenPassed(id, link, bytes) => match self.classes {
                 Some(classes) => classes.when_sent((id, Some(link)), bytes, (self.now, limit)),
-                None => (Time::NEVER, Time::NEVER),
+                None => any_time(self.coflows.when_passed(self.state, id, link, bytes)),
             },
             Wake::WhenDagSent(external, bytes) => self.when_dag_sent(external, bytes, limit),
             Wake::WhenFlowSent(id, bytes) => {

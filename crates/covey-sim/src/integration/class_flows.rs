@@ -170,6 +170,9 @@ impl ClassFlows {
         }
         let coflow = state.coflow(id);
         let demand = coflow.demand();
+        if link.is_some_and(|link| !demand.set().contains(link.index())) {
+            return;
+        }
         let mut sent = 0.0;
         let mut at = std::mem::take(&mut self.due);
         at.clear();

@@ -1,7 +1,7 @@
 //! Flows followed coflow by coflow, each coflow as a fluid.
 
 use covey_core::state::{CoflowState, State};
-use covey_core::{CoflowId, FlowId, LinkId, Time};
+use covey_core::{CoflowId, FlowId, LinkId, Time, Traffic};
 
 use super::fluid::Fluid;
 use super::integrator::{Integrator, Network};
@@ -15,7 +15,7 @@ pub(crate) struct CoflowFluids {
     fluids: Vec<Fluid>,
     moving: Moving,
     /// Bytes that coflows have sent through each of their links, if the policy sets limits for
-    /// these.
+    /// these or waits for them.
     meters: Meters,
     /// Coflows that have stopped sending since the last round.
     stopped: Vec<CoflowId>,
@@ -45,6 +45,56 @@ impl CoflowFluids {
     /// A coflow has ended.
     pub(crate) fn forget(&mut self, id: CoflowId) {
         self.fluids[id.index()].halt();
+        self.meters.forget(id);
+    }
+
+    /// The policy waits for bytes of a coflow through a link.
+    pub(crate) fn watch(&mut self, traffic: &Traffic, id: CoflowId, link: LinkId) {
+        let (state, now) = (traffic.state(), traffic.now());
+        if !state.is_present(id) || !state.coflow(id).demand().set().contains(link.index()) {
+            return;
+        }
+        if !self.meters.is_on(id) {
+            let coflow = state.coflow(id);
+            self.meters.turn_on(id, coflow, now);
+            self.count_sent(state, id, now);
+            if self.rate(id) > 0.0 {
+                let allocation = traffic.allocator().allocation(id);
+                self.meters.install(id, coflow.demand(), allocation, now);
+            }
+        }
+        self.meters.wait(id, link);
+    }
+
+    /// Works out what a coflow's flows have sent through each link.
+    fn count_sent(&mut self, state: &State, id: CoflowId, now: Time) {
+        let fluid = &self.fluids[id.index()];
+        let is_written = fluid.sent(now) == 0.0;
+        let coflow = state.coflow(id);
+        let (demand, progress) = (coflow.demand(), coflow.progress());
+        self.meters.recount(id, demand, now, |position| {
+            if demand.is_active(position) && !is_written {
+                progress.size[position] - fluid.left(demand, progress, position, now)
+            } else {
+                coflow.sent_at(position)
+            }
+        });
+    }
+
+    /// The links through which the policy waits for bytes of a coflow.
+    pub(crate) fn awaited_links(&self, id: CoflowId) -> &[LinkId] {
+        self.meters.awaited(id)
+    }
+
+    /// The time at which `bytes` of a coflow will have passed a link if rates stay.
+    pub(crate) fn when_passed(
+        &self,
+        state: &State,
+        id: CoflowId,
+        link: LinkId,
+        bytes: f64,
+    ) -> Time {
+        self.meters.when_passed(state, id, link, bytes)
     }
 
     /// The coflows that send, in no particular order; some may have ended.
@@ -137,8 +187,14 @@ impl CoflowFluids {
         &self.stopped
     }
 
+    /// Flows are about to move into or out of a coflow. Writes back the bytes left of its flows.
+    pub(crate) fn before_regrouping(&mut self, network: &mut Network<'_>, id: CoflowId) {
+        self.begin_again(network, id);
+        self.meters.forget(id);
+    }
+
     /// Writes back the bytes left of a coflow's flows, and forgets its rates. They have to be decided again.
-    pub(crate) fn begin_again(&mut self, network: &mut Network<'_>, id: CoflowId) {
+    fn begin_again(&mut self, network: &mut Network<'_>, id: CoflowId) {
         self.advance(network, id);
         let fluid = &mut self.fluids[id.index()];
         let sent = fluid.sent(network.now);
@@ -161,6 +217,9 @@ impl Integrator for CoflowFluids {
         for &id in network.state.present() {
             let sent = network.state.coflow(id).sent();
             self.fluids[id.index()].resume(network.now, sent);
+            if self.meters.is_on(id) {
+                self.count_sent(network.state, id, network.now);
+            }
         }
     }
 

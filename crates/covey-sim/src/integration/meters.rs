@@ -1,11 +1,14 @@
 //! The bytes that each coflow has sent through each of its links, for policies that set limits for
-//! these ([`Policy::link_limits`](covey_core::Policy::link_limits)).
+//! these ([`Policy::link_limits`](covey_core::Policy::link_limits)) or wait for them
+//! ([`Plan::wake_when_passed`](covey_core::Plan::wake_when_passed)).
 
 use covey_core::alloc::CoflowAllocation;
-use covey_core::state::CoflowState;
+use covey_core::state::{CoflowState, State};
 use covey_core::{CoflowId, Demand, LinkId, Time, min_by_lane};
 
-/// One meter a coflow; none while no limits are set.
+use super::tallies::ROUNDING;
+
+/// One meter a coflow, which is on if limits are set or the policy waits for bytes of the coflow through a link.
 #[derive(Debug, Default)]
 pub(super) struct Meters {
     /// Bytes, ascending.
@@ -17,6 +20,9 @@ pub(super) struct Meters {
 /// Bytes of one coflow through its links.
 #[derive(Debug, Default)]
 struct Meter {
+    is_on: bool,
+    /// The links through which the policy waits for bytes.
+    awaited: Vec<LinkId>,
     since: Time,
     /// Bytes up to `since`, by local link.
     sent: Vec<f64>,
@@ -35,19 +41,36 @@ impl Meters {
     pub(super) fn start(&mut self, limits: &[f64]) {
         self.limits.clear();
         self.limits.extend_from_slice(limits);
-        self.meters.iter_mut().for_each(|meter| meter.next = None);
+        self.meters.iter_mut().for_each(Meter::turn_off);
     }
 
     /// A coflow has arrived.
     pub(super) fn reset(&mut self, id: CoflowId, coflow: &CoflowState, now: Time) {
-        if self.limits.is_empty() {
-            return;
+        if !self.limits.is_empty() {
+            self.turn_on(id, coflow, now);
         }
+    }
+
+    /// A coflow has left, or its flows get other positions.
+    pub(super) fn forget(&mut self, id: CoflowId) {
+        if let Some(meter) = self.meters.get_mut(id.index()) {
+            meter.turn_off();
+        }
+    }
+
+    /// Whether the meter of a coflow is on.
+    pub(super) fn is_on(&self, id: CoflowId) -> bool {
+        self.meters.get(id.index()).is_some_and(|meter| meter.is_on)
+    }
+
+    /// Counts the bytes of a coflow from now on. It has sent nothing.
+    pub(super) fn turn_on(&mut self, id: CoflowId, coflow: &CoflowState, now: Time) {
         if self.meters.len() <= id.index() {
             self.meters.resize_with(id.index() + 1, Meter::default);
         }
         let meter = &mut self.meters[id.index()];
         let links = coflow.demand().links().len();
+        meter.is_on = true;
         meter.since = now;
         for bytes in [&mut meter.sent, &mut meter.rate] {
             bytes.clear();
@@ -56,13 +79,66 @@ impl Meters {
         meter.reached.clear();
         meter.reached.resize(links, 0);
         meter.limit.clear();
-        meter.limit.resize(links, self.limits[0]);
+        meter.limit.resize(links, self.limits.first().copied().unwrap_or(f64::INFINITY));
         meter.next = None;
+    }
+
+    /// The policy waits for bytes of a coflow through one of its links. The meter is on.
+    pub(super) fn wait(&mut self, id: CoflowId, link: LinkId) {
+        let awaited = &mut self.meters[id.index()].awaited;
+        if let Err(k) = awaited.binary_search(&link) {
+            awaited.insert(k, link);
+        }
+    }
+
+    /// The links through which the policy waits for bytes of a coflow.
+    pub(super) fn awaited(&self, id: CoflowId) -> &[LinkId] {
+        self.meters.get(id.index()).map_or(&[], |meter| &meter.awaited)
+    }
+
+    /// Counts anew what a coflow has sent up to `now`. `sent` gives the bytes of the flow at a position.
+    pub(super) fn recount(
+        &mut self,
+        id: CoflowId,
+        demand: &Demand,
+        now: Time,
+        sent: impl Fn(usize) -> f64,
+    ) {
+        let meter = &mut self.meters[id.index()];
+        meter.since = now;
+        meter.sent.fill(0.0);
+        for position in 0..demand.width() {
+            let sent = sent(position);
+            demand.path(position).for_each(|l| meter.sent[l] += sent);
+        }
+    }
+
+    /// The time at which so many bytes of a coflow will have passed a link, if rates stay.
+    pub(super) fn when_passed(
+        &self,
+        state: &State,
+        id: CoflowId,
+        link: LinkId,
+        bytes: f64,
+    ) -> Time {
+        let Some(meter) = self.meters.get(id.index()) else { return Time::NEVER };
+        if meter.awaited.binary_search(&link).is_err() {
+            return Time::NEVER;
+        }
+        let l = state.coflow(id).demand().local(link.index());
+        let missing = bytes - meter.sent[l];
+        if missing <= ROUNDING * bytes {
+            meter.since
+        } else if meter.rate[l] > 0.0 {
+            meter.since + missing / meter.rate[l]
+        } else {
+            Time::NEVER
+        }
     }
 
     /// A coflow sends nothing from `now` on.
     pub(super) fn halt(&mut self, id: CoflowId, now: Time) {
-        if let Some(meter) = self.meters.get_mut(id.index()).filter(|_| !self.limits.is_empty()) {
+        if let Some(meter) = self.meters.get_mut(id.index()).filter(|meter| meter.is_on) {
             meter.advance(now);
             meter.rate.fill(0.0);
             meter.find_next();
@@ -77,10 +153,8 @@ impl Meters {
         allocation: &CoflowAllocation,
         now: Time,
     ) {
-        if self.limits.is_empty() {
-            return;
-        }
-        let meter = &mut self.meters[id.index()];
+        let meter = self.meters.get_mut(id.index()).filter(|meter| meter.is_on);
+        let Some(meter) = meter else { return };
         meter.advance(now);
         allocation.link_rates(demand, &mut meter.rate);
         meter.find_next();
@@ -119,6 +193,12 @@ impl Meters {
 }
 
 impl Meter {
+    fn turn_off(&mut self) {
+        self.is_on = false;
+        self.awaited.clear();
+        self.next = None;
+    }
+
     fn advance(&mut self, now: Time) {
         let dt = (now - self.since).max(0.0);
         self.since = now;
