@@ -47,9 +47,10 @@ pub struct PathFilling {
     share: Vec<f64>,
     /// The lowest of each 64 shares.
     lowest: Vec<f64>,
-    /// Whether each link has other numbers than when its share was worked out. No bits: then each write would wait
-    /// for the one before.
-    touched: Vec<bool>,
+    /// Links that have other numbers than when their share was worked out, a bit each: rounds of wide coflows on large
+    /// networks touch few. With a byte each, `aalo` on `fat-tree:k=48,place=rack` takes 9.7 instead of 7.6 s of CPU
+    /// on the Facebook trace.
+    touched: Vec<u64>,
     /// Working memory: receivers at which something is free, a bit each.
     receivers: Vec<u64>,
     /// The links that are fixed in this round.
@@ -129,7 +130,7 @@ impl PathFilling {
             for k in 0..self.fixed.len() {
                 let l = self.fixed[k] as usize;
                 (self.links[l].flows, self.links[l].free) = (0, 0.0);
-                self.touched[l] = true;
+                set_bit(&mut self.touched, l, true);
             }
             self.share_out(demand, &weight, lowest);
         }
@@ -199,7 +200,9 @@ impl PathFilling {
         self.lowest.clear();
         self.lowest.resize(links.div_ceil(64), f64::INFINITY);
         self.touched.clear();
-        self.touched.extend(self.links.iter().map(|link| link.flows > 0));
+        let some =
+            self.links.chunks(64).map(|some| bitmask(some.iter().map(|link| link.flows > 0)));
+        self.touched.extend(some);
         self.share_out(demand, weight, 0.0);
     }
 
@@ -241,7 +244,7 @@ impl PathFilling {
                 link.flows -= 1;
                 link.weights -= weight;
                 link.free -= rate;
-                touched[k as usize] = true;
+                touched[k as usize / 64] |= 1 << (k % 64);
             }
         });
     }
@@ -249,11 +252,8 @@ impl PathFilling {
     /// Works out the shares of links that were touched: no less than `lowest`.
     fn share_out(&mut self, demand: &Demand, weight: &impl Fn(usize) -> f64, lowest: f64) {
         let PathFilling { open, links, share, touched, .. } = self;
-        for (word, touched) in touched.chunks_mut(64).enumerate() {
-            let here = bitmask(touched.iter().copied());
-            if here == 0 {
-                continue;
-            }
+        for (word, touched) in touched.iter_mut().enumerate().filter(|(_, links)| **links != 0) {
+            let here = std::mem::take(touched);
             for l in bits([here].into_iter()).map(|k| 64 * word + k) {
                 let link = &mut links[l];
                 if link.flows > 0 && link.weights < link.all * CANCELLED {
@@ -264,7 +264,6 @@ impl PathFilling {
                 let now = (link.free / link.weights).max(lowest);
                 share[l] = if link.flows > 0 { now } else { f64::INFINITY };
             }
-            touched.fill(false);
             let here = &share[64 * word..];
             self.lowest[word] = minimum(f64::INFINITY, &here[..here.len().min(64)]);
         }
