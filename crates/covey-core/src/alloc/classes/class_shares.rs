@@ -59,7 +59,7 @@ impl ClassShares {
     pub(in crate::alloc) fn clear(&mut self, measure: Measure, capacity: &[f64]) {
         self.measure = measure;
         self.membership.clear();
-        self.bundles.clear();
+        self.bundles.clear(measure == Measure::Size);
         self.capacity.clear();
         self.capacity.extend_from_slice(capacity);
         // A class begins with its first flow, in this run as in the first one: the results are equal to the last bit.
@@ -178,8 +178,9 @@ impl ClassShares {
             if self.measure == Measure::Size {
                 new[0].divide_in_proportion();
             }
-            if let Some(before) = before.last() {
+            if let Some(before) = before.last_mut() {
                 new[0].set_all_free(before.all_spare());
+                before.note_touched();
             }
             self.begun += 1;
         }

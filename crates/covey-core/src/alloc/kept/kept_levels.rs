@@ -47,6 +47,7 @@ impl KeptLevels {
             levels.join(&mut bundles, position as u32);
         }
         levels.set_all_free(free.iter().copied());
+        levels.note_touched();
         levels.fill(&mut bundles);
         KeptLevels {
             bundles,

@@ -9,14 +9,10 @@ use crate::ids::LinkId;
 /// No link, no class, or no bundle.
 pub const NONE: u32 = u32::MAX;
 
-/// What is kept of a bundle beside its path and its limit.
+/// What is kept of a bundle beside its record and its limit.
 #[derive(Debug, Clone, Copy)]
 struct Bundle {
     class: u32,
-    /// Number of flows.
-    flows: u32,
-    /// What they count for.
-    weight: f64,
     /// Where it stands in the list of the link that limits it.
     place: u32,
 }
@@ -28,11 +24,15 @@ pub struct Bundles {
     /// By bundle, the link that limits it: its rate is that link's water level. Apart, as it is often asked for many
     /// bundles one after the other.
     attached: Vec<u32>,
-    /// All paths, `stride` numbers for each bundle: how many links it crosses, and which.
-    path: Vec<u32>,
-    /// Where a bundle stands in the list of each link on its path, at the position of the link in `path`.
+    /// `stride` numbers for each bundle: how many links it crosses, which, and at the end how many flows it has. They are
+    /// together, as whoever reads the one reads the other: `fair` takes 5 % less CPU on `fat-tree:k=16,place=rack`
+    /// so.
+    records: Vec<u32>,
+    /// Where a bundle stands in the list of each link on its path, at the position of the link in `records`.
     places: Vec<u32>,
     stride: usize,
+    /// What the flows of each bundle count for, unless each counts for 1.
+    weights: Option<Vec<f64>>,
     vacant: Vec<u32>,
     /// Bundles by class and path. Nothing depends on the order of the table.
     by_path: HashTable<u32>,
@@ -41,11 +41,13 @@ pub struct Bundles {
 }
 
 impl Bundles {
-    /// Forgets all bundles.
-    pub fn clear(&mut self) {
+    /// Forgets all bundles. From now on each flow counts for 1, or has a weight of its own (`has_weights`).
+    pub fn clear(&mut self, has_weights: bool) {
         self.bundles.clear();
+        self.weights = has_weights.then(|| self.weights.take().unwrap_or_default());
+        self.weights.iter_mut().for_each(Vec::clear);
         self.attached.clear();
-        self.path.clear();
+        self.records.clear();
         self.places.clear();
         self.vacant.clear();
         self.by_path.clear();
@@ -59,12 +61,19 @@ impl Bundles {
 
     /// Number of flows of a bundle; 0 if the number is vacant.
     pub fn flows(&self, bundle: u32) -> u32 {
-        self.bundles[bundle as usize].flows
+        self.records[(bundle as usize + 1) * self.stride - 1]
+    }
+
+    fn flows_mut(&mut self, bundle: u32) -> &mut u32 {
+        &mut self.records[(bundle as usize + 1) * self.stride - 1]
     }
 
     /// What the flows of a bundle count for: 1 each, unless they were added with other weights.
     pub fn weight(&self, bundle: u32) -> f64 {
-        self.bundles[bundle as usize].weight
+        match &self.weights {
+            None => self.flows(bundle).into(),
+            Some(weights) => weights[bundle as usize],
+        }
     }
 
     /// The link to which a bundle is attached.
@@ -75,21 +84,21 @@ impl Bundles {
     /// Links on the path of a bundle.
     pub fn path(&self, bundle: u32) -> &[u32] {
         let (hops, links) =
-            self.path[bundle as usize * self.stride..].split_first().expect("it has a path");
+            self.records[bundle as usize * self.stride..].split_first().expect("it has a path");
         &links[..*hops as usize]
     }
 
-    /// Where the links on the path of a bundle stand in `path`.
+    /// Where the links on the path of a bundle stand in `records`.
     fn hops(&self, bundle: u32) -> Range<usize> {
         let start = bundle as usize * self.stride;
-        start + 1..start + 1 + self.path[start] as usize
+        start + 1..start + 1 + self.records[start] as usize
     }
 
     fn set_path(&mut self, bundle: u32) {
         let start = bundle as usize * self.stride;
-        self.path[start] = self.sought.len() as u32;
+        self.records[start] = self.sought.len() as u32;
         let hops = self.hops(bundle);
-        self.path[hops].copy_from_slice(&self.sought);
+        self.records[hops].copy_from_slice(&self.sought);
     }
 
     /// Adds a flow of a class on a path, with a weight. Returns its bundle, and whether the bundle is new: then it
@@ -105,8 +114,10 @@ impl Bundles {
         let key = key(class, &self.sought);
         let is_it = |&it: &u32| self.class(it) == class as usize && self.path(it) == self.sought;
         if let Some(&bundle) = self.by_path.find(key, is_it) {
-            self.bundles[bundle as usize].flows += 1;
-            self.bundles[bundle as usize].weight += weight;
+            *self.flows_mut(bundle) += 1;
+            if let Some(weights) = &mut self.weights {
+                weights[bundle as usize] += weight;
+            }
             return (bundle, false);
         }
         let bundle = self.make(class, weight);
@@ -123,11 +134,10 @@ impl Bundles {
 
     /// Makes room for bundles with numbers below `count` that [`Bundles::lay`] lays. There are no others.
     pub fn make_room(&mut self, count: usize) {
-        self.clear();
-        let none = Bundle { class: 0, flows: 0, weight: 0.0, place: NONE };
-        self.bundles.resize(count, none);
+        self.clear(false);
+        self.bundles.resize(count, Bundle { class: 0, place: NONE });
         self.attached.resize(count, NONE);
-        self.path.resize(count * self.stride, 0);
+        self.records.resize(count * self.stride, 0);
         self.places.resize(count * self.stride, 0);
     }
 
@@ -136,19 +146,18 @@ impl Bundles {
         self.sought.clear();
         self.sought.extend(path);
         self.widen();
-        let it = &mut self.bundles[bundle as usize];
-        (it.flows, it.weight) = (1, 1.0);
         self.set_path(bundle);
+        *self.flows_mut(bundle) = 1;
     }
 
     /// Takes a bundle away that was [laid](Bundles::lay) and is attached nowhere.
     pub fn take_away(&mut self, bundle: u32) {
-        self.bundles[bundle as usize].flows = 0;
+        *self.flows_mut(bundle) = 0;
     }
 
     fn make(&mut self, class: u32, weight: f64) -> u32 {
         self.widen();
-        let new = Bundle { class, flows: 1, weight, place: NONE };
+        let new = Bundle { class, place: NONE };
         let bundle = match self.vacant.pop() {
             Some(bundle) => {
                 self.bundles[bundle as usize] = new;
@@ -157,26 +166,34 @@ impl Bundles {
             None => {
                 self.bundles.push(new);
                 self.attached.push(NONE);
-                self.path.resize(self.path.len() + self.stride, 0);
-                self.places.resize(self.path.len(), 0);
+                self.records.resize(self.records.len() + self.stride, 0);
+                self.places.resize(self.records.len(), 0);
                 self.bundles.len() as u32 - 1
             }
         };
         self.set_path(bundle);
+        *self.flows_mut(bundle) = 1;
+        if let Some(weights) = &mut self.weights {
+            weights.resize(self.bundles.len(), 0.0);
+            weights[bundle as usize] = weight;
+        }
         bundle
     }
 
     /// Makes room for the path that is looked up, if it is too long.
     fn widen(&mut self) {
-        let stride = (self.sought.len() + 1).next_multiple_of(8);
+        let stride = (self.sought.len() + 2).next_multiple_of(8);
         if stride <= self.stride {
             return;
         }
-        for links in [&mut self.path, &mut self.places] {
-            let before = std::mem::take(links);
-            for path in before.chunks(self.stride) {
-                links.extend_from_slice(path);
-                links.resize(links.len() + stride - self.stride, 0);
+        for numbers in [&mut self.records, &mut self.places] {
+            let before = std::mem::take(numbers);
+            for (path, flows) in
+                before.chunks(self.stride).map(|of_one| of_one.split_at(self.stride - 1))
+            {
+                numbers.extend_from_slice(path);
+                numbers.resize(numbers.len() + stride - self.stride, 0);
+                numbers.extend_from_slice(flows);
             }
         }
         self.stride = stride;
@@ -184,13 +201,15 @@ impl Bundles {
 
     /// Removes a flow, with its weight, of a bundle that has others.
     pub fn remove_one(&mut self, bundle: u32, weight: f64) {
-        self.bundles[bundle as usize].flows -= 1;
-        self.bundles[bundle as usize].weight -= weight;
+        *self.flows_mut(bundle) -= 1;
+        if let Some(weights) = &mut self.weights {
+            weights[bundle as usize] -= weight;
+        }
     }
 
     /// Removes a bundle, which is attached nowhere. Its number is vacant.
     pub fn remove(&mut self, bundle: u32) {
-        self.bundles[bundle as usize].flows = 0;
+        *self.flows_mut(bundle) = 0;
         self.vacant.push(bundle);
         let entry = self.by_path.find_entry(self.key(bundle), |&it| it == bundle);
         entry.expect("it is in the table").remove();
@@ -221,7 +240,7 @@ impl Bundles {
     /// Puts a bundle into the lists of all links on its path.
     pub fn cross(&mut self, bundle: u32, lists: &mut [Vec<u32>]) {
         for hop in self.hops(bundle) {
-            let list = &mut lists[self.path[hop] as usize];
+            let list = &mut lists[self.records[hop] as usize];
             self.places[hop] = list.len() as u32;
             list.push(bundle);
         }
@@ -230,11 +249,11 @@ impl Bundles {
     /// Takes a bundle out of the lists of all links on its path.
     pub fn uncross(&mut self, bundle: u32, lists: &mut [Vec<u32>]) {
         for hop in self.hops(bundle) {
-            let (link, place) = (self.path[hop], self.places[hop] as usize);
+            let (link, place) = (self.records[hop], self.places[hop] as usize);
             let list = &mut lists[link as usize];
             list.swap_remove(place);
             if let Some(&other) = list.get(place) {
-                let other_hop = self.hops(other).find(|&hop| self.path[hop] == link);
+                let other_hop = self.hops(other).find(|&hop| self.records[hop] == link);
                 self.places[other_hop.expect("it crosses the link")] = place as u32;
             }
         }

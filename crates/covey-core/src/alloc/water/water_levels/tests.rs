@@ -53,7 +53,7 @@ fn check_rounds(rounds: usize, changes: u64, links: u64, is_dense: bool) {
     let mut random = SplitMix::new(changes);
     let mut below = move |n: u64| random.next_u64() % n;
     let mut bundles = Bundles::default();
-    bundles.clear();
+    bundles.clear(false);
     let mut levels = WaterLevels::default();
     levels.clear((0..links).map(|_| 1.0).collect::<Vec<_>>().into_iter(), is_dense);
     let mut flows = Vec::new();
