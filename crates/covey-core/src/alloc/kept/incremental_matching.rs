@@ -440,20 +440,12 @@ impl MatchedFlows {
         let demand = decision.demand;
         let mut able = std::mem::take(&mut decision.scratch.able);
         if anywhere {
-            self.blocked.clear(demand);
-            able.extend(demand.active().map(|p| p as u32));
-        } else {
-            let MatchingScratch { were, opened_alone, .. } = &*decision.scratch;
-            for &l in opened_alone {
-                self.blocked.open(l as usize, demand, decision.after, &mut able);
-            }
-            for &(l, was) in were {
-                if was <= 0.0 && decision.after[l as usize] > 0.0 {
-                    self.blocked.open(l as usize, demand, decision.after, &mut able);
-                }
-            }
-            able.sort_unstable();
+            self.blocked.forget();
         }
+        let MatchingScratch { were, opened_alone, .. } = &*decision.scratch;
+        let has_opened = |&&(l, was): &&(u32, f64)| was <= 0.0 && decision.after[l as usize] > 0.0;
+        let opened = were.iter().filter(has_opened).map(|(l, _)| l).chain(opened_alone);
+        self.blocked.find_able(demand, decision.after, opened.map(|&l| l as usize), &mut able);
         decision.scratch.opened_alone.clear();
         if self.most_loaded_first {
             sort_most_loaded_first(demand, &mut able);
@@ -464,6 +456,7 @@ impl MatchedFlows {
                 self.blocked.note(demand, position, decision.after);
             }
         }
+        self.blocked.end(demand, decision.after);
         decision.scratch.able = able;
     }
 
