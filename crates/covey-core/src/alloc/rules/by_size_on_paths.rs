@@ -438,6 +438,11 @@ mod tests {
                 for (is, expected) in free.iter().zip(&rest) {
                     assert!((is - expected).abs() < 1e-9, "{is} left instead of {expected}");
                 }
+                // MADD reserves a rate for whatever is left of a link's flows, however little.
+                let without = |l: &usize| demand.count()[*l] == 0;
+                for l in (0..capacity.len()).filter(without) {
+                    assert_eq!(levels.kept.used[l], 0.0, "no flow uses link {l}");
+                }
                 assert!((levels.highest - filled.highest).abs() <= 1e-9 * filled.highest);
                 assert!((levels.lowest - filled.lowest).abs() <= 1e-9);
                 let seconds = if levels.highest > 0.0 { 0.1 / levels.highest } else { 0.0 };

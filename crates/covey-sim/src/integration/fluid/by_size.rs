@@ -243,3 +243,44 @@ impl Levels {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use covey_core::state::{FlowSpec, Registration, State};
+    use covey_core::{Ecmp, EcmpMode, FatTree, FlowId, PortId};
+
+    use super::*;
+
+    /// MADD reserves a rate for whatever is left of a link's flows, however little.
+    #[test]
+    fn a_link_whose_flows_have_ended_has_nothing_left() {
+        let fabric = FatTree::new(4, Ecmp { mode: EcmpMode::Flow, seed: 1 }).unwrap();
+        let mut state = State::new(fabric.fabric(1.0, 1.0).unwrap());
+        let flow = |src, dst| FlowSpec { src: PortId(src), dst: PortId(dst), bytes: 8.0 };
+        let flows = [flow(0, 9), flow(2, 14)];
+        let coflow = state.register(Registration::default(), flows.into_iter());
+        let ends_at =
+            |index: u32| (FlowId { coflow, index }, state.coflow(coflow).demand().position(index));
+        let [(ended, at_end), (running, position)] = [0, 1].map(ends_at);
+        state.start(ended);
+        state.start(running);
+        state.finish(coflow, at_end, |_| {});
+        let (demand, progress) = state.progress_mut(coflow);
+        let links = demand.links().len();
+        let limit = demand.ends(position).1;
+        let mut levels = Levels { highest: 0.125, ..Levels::default() };
+        levels.by_link = vec![f64::MAX; links];
+        levels.by_link[limit] = 0.125;
+        levels.limits = vec![BySize::FULL; demand.width()];
+        levels.limits[position] = limit as u32;
+        // What rounding has left of the rate of the flow that has ended.
+        levels.used = vec![1e-17; links];
+        demand.path(position).for_each(|l| levels.used[l] = 1.0);
+        levels.pass(demand, progress, 4.0);
+        assert_eq!(progress.left[position], 4.0);
+        for (l, left) in progress.link_left.iter().enumerate() {
+            let expected = if demand.count()[l] > 0 { 4.0 } else { 0.0 };
+            assert_eq!(*left, expected, "at local link {l}");
+        }
+    }
+}
