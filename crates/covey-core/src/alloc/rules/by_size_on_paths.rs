@@ -21,6 +21,7 @@ use std::ops::Range;
 
 use super::filling_by_size::{LevelsBySize, UNLIMITED};
 use super::filling_on_paths::{PathFilling, Served};
+use super::kept_by_size::Kept;
 use crate::alloc::flow_rate::BySize;
 use crate::bits::bits;
 use crate::demand::Demand;
@@ -36,19 +37,6 @@ const RATE_ROUNDING: f64 = 1e-9;
 
 /// The largest number of steps to the level at which a link is full. Fewer find a lower level.
 const MAX_STEPS: usize = 8;
-
-/// What is known of the last decision beside its levels.
-#[derive(Debug, Default)]
-pub struct Kept {
-    /// Rate of each flow, by position: zero where some link is full, and unless the flow is active.
-    rates: Vec<f64>,
-    /// Bits of the active flows of each sender, each row from a word of its own.
-    active: Vec<u64>,
-    /// Bytes per second of all flows at each local link.
-    used: Vec<f64>,
-    /// Number of decisions that went on from each other.
-    in_a_row: u32,
-}
 
 /// Working memory of [`LevelsBySize::fill_paths`].
 #[derive(Debug, Default)]
@@ -68,19 +56,6 @@ pub struct Course {
     levels: Vec<f64>,
     /// Whether the flows that a local link limits are filled; flows of full links are not.
     is_raised: Vec<bool>,
-}
-
-impl Kept {
-    pub fn clear(&mut self) {
-        self.rates.clear();
-    }
-
-    /// Writes down which flows are active.
-    fn write_active(&mut self, demand: &Demand) {
-        self.active.clear();
-        let rows = (0..demand.senders()).flat_map(|s| demand.row_bits(s));
-        self.active.extend(rows);
-    }
 }
 
 impl LevelsBySize {

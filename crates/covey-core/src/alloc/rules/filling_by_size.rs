@@ -6,7 +6,7 @@
 //! larger than the lowest share of a receiver, and the reverse. That holds where no flow crosses an
 //! inner link; [`by_size_on_paths`](super::by_size_on_paths) serves the others.
 
-use super::by_size_on_paths::Kept;
+use super::kept_by_size::Kept;
 use crate::alloc::flow_rate::BySize;
 use crate::demand::Demand;
 use crate::simd::minimum;

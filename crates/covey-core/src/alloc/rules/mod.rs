@@ -14,6 +14,7 @@ pub mod filling_by_size;
 pub mod filling_on_paths;
 pub mod fixed;
 pub mod hold;
+pub mod kept_by_size;
 pub mod list;
 pub mod madd;
 pub mod matching;
