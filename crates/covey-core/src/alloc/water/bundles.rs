@@ -260,8 +260,8 @@ impl Bundles {
     }
 }
 
-/// Adds a bundle to the list of a link, which grows by a half: lists that double take 1.5 MB more of four strict classes on
-/// `fat-tree:k=8` with the Facebook trace.
+/// Adds a bundle to the list of a link, which grows by a half: lists that double take 1.5 MB more of four strict
+/// classes on `fat-tree:k=8` with the Facebook trace.
 fn push(list: &mut Vec<u32>, bundle: u32) {
     if list.len() == list.capacity() {
         list.reserve_exact(list.len() / 2 + 4);

@@ -26,8 +26,8 @@ pub struct DenseRows {
     attached: Vec<u64>,
 }
 
-/// Numbers of flows, short ones as long as that is enough. On four fifths of the Facebook trace, `fat-tree:k=8`, `fair` takes 4 % less
-/// CPU so than with single-precision numbers, `aalo` 2 % and 12 MB less.
+/// Numbers of flows, short ones as long as that is enough. On four fifths of the Facebook trace, `fat-tree:k=8`, `fair`
+/// takes 4 % less CPU so than with single-precision numbers, `aalo` 2 % and 12 MB less.
 #[derive(Debug)]
 enum Numbers {
     Short(Vec<u16>),
