@@ -129,8 +129,10 @@ impl Driver {
     }
 
     /// The coflows and DAGs for whose bytes the policy has begun to wait since this was last called.
-    pub fn take_fresh(&mut self) -> impl Iterator<Item = Sender> {
-        self.inner.traffic_and_wakes().1.take_fresh()
+    pub fn take_fresh(&mut self) -> Vec<Sender> {
+        let wakes = self.inner.traffic_and_wakes().1;
+        let fresh: Vec<_> = wakes.take_fresh().collect();
+        fresh.into_iter().filter_map(|id| wakes.at(id)?.sender()).collect()
     }
 
     /// The numbers of bytes of a coflow through a link that the policy is told of, ascending.

@@ -85,5 +85,5 @@ pub use split_mix::SplitMix;
 pub use time::Time;
 pub use traffic::Traffic;
 pub use view::{PortLoad, Reported, View};
-pub use wakes::{Sender, Wake, Wakes};
+pub use wakes::{Sender, Wake, WakeId, Wakes};
 pub use world::World;

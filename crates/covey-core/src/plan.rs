@@ -431,6 +431,12 @@ impl<K: Knowledge> Plan<K> {
         self.wakes.clear_of(sender);
     }
 
+    /// Asks to be told of a number of bytes instead of all that was asked for of the same sender, in a plan that is
+    /// kept.
+    pub fn wake_instead(&mut self, wake: Wake) {
+        self.wakes.ask_instead(wake);
+    }
+
     /// For drivers: the ranks at which groups have come or gone since [`Plan::clear_edits`]; `None` if the
     /// plan was written again.
     pub fn edits(&self) -> Option<&[(Rank, Group)]> {

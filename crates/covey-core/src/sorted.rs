@@ -96,6 +96,12 @@ impl<K: Ord + Copy, V> Sorted<K, V> {
         Some(&self.blocks[b][k].1)
     }
 
+    /// What belongs to a key, to be changed.
+    pub fn get_mut(&mut self, key: &K) -> Option<&mut V> {
+        let (b, k) = self.find(key).ok()?;
+        Some(&mut self.blocks[b][k].1)
+    }
+
     /// Adds a pair whose key is above all others.
     pub fn push(&mut self, key: K, value: V) {
         debug_assert!(self.last().is_none_or(|last| last.0 < key), "above all others");

@@ -57,8 +57,22 @@ impl Wake {
     }
 }
 
+/// The number of a wake-up for bytes, from 0 on. Another one gets it once that has come or is not waited for any more.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub struct WakeId(pub u32);
+
+impl WakeId {
+    /// The number as an index.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
 /// No index.
 const NONE: u32 = u32::MAX;
+
+/// Stands for the serial number of a vacant entry.
+const VACANT: u64 = 0;
 
 /// A wake-up, and when it was asked for, as a serial number.
 #[derive(Debug, Clone, Copy)]
@@ -73,7 +87,7 @@ struct Asked {
 #[derive(Debug, Clone)]
 pub struct Wakes {
     times: Vec<(u64, Time)>,
-    /// Wake-ups for bytes, in linked lists: one for each sender, and of vacant entries.
+    /// By [`WakeId`], wake-ups for bytes, in linked lists: one for each sender, and of vacant entries.
     asked: Vec<Asked>,
     of_coflow: Vec<u32>,
     of_coflow_at: Sorted<(CoflowId, LinkId), u32>,
@@ -85,8 +99,8 @@ pub struct Wakes {
     of_flows: usize,
     /// The last serial number.
     serial: u64,
-    /// Senders for which the policy has begun to wait since a driver last looked.
-    fresh: Vec<Sender>,
+    /// Wake-ups for bytes that the policy has asked for since a driver last looked.
+    fresh: Vec<WakeId>,
 }
 
 impl Default for Wakes {
@@ -138,9 +152,24 @@ impl Wakes {
         self.set_first(sender, place);
         self.of_coflows += usize::from(!matches!(sender, Sender::Dag(_)));
         self.of_flows += usize::from(matches!(wake, Wake::WhenFlowSent(..)));
-        if self.fresh.last() != Some(&sender) {
-            self.fresh.push(sender);
-        }
+        self.fresh.push(WakeId(place));
+    }
+
+    /// Asks for a wake-up for bytes instead of all that was asked for of the same sender.
+    pub(crate) fn ask_instead(&mut self, wake: Wake) {
+        let Some(sender) = wake.sender() else { return };
+        let same_kind = std::mem::discriminant(&wake);
+        let only = self.first_of(sender).filter(|&place| {
+            let there = &self.asked[place as usize];
+            there.next == NONE && std::mem::discriminant(&there.wake) == same_kind
+        });
+        let Some(place) = only else {
+            self.clear_list(sender);
+            return self.ask(wake);
+        };
+        self.serial += 1;
+        self.asked[place as usize] = Asked { wake, serial: self.serial, next: NONE };
+        self.fresh.push(WakeId(place));
     }
 
     pub(crate) fn clear(&mut self) {
@@ -185,6 +214,7 @@ impl Wakes {
 
     fn vacate(&mut self, place: u32) {
         let there = &mut self.asked[place as usize];
+        there.serial = VACANT;
         there.next = std::mem::replace(&mut self.vacant, place);
         self.of_coflows -= usize::from(!matches!(there.wake, Wake::WhenDagSent(..)));
         self.of_flows -= usize::from(matches!(there.wake, Wake::WhenFlowSent(..)));
@@ -217,14 +247,27 @@ impl Wakes {
     }
 
     fn list(&self, sender: Sender) -> impl Iterator<Item = &Asked> {
-        let next = |asked: &&Asked| self.asked.get(asked.next as usize);
-        let first = self.first_of(sender).map(|place| &self.asked[place as usize]);
-        std::iter::successors(first, next)
+        self.ids_of(sender).map(|id| &self.asked[id.index()])
+    }
+
+    /// The numbers of the wake-ups for the bytes of a sender, last asked for first.
+    pub fn ids_of(&self, sender: Sender) -> impl Iterator<Item = WakeId> {
+        let next = |id: &WakeId| match self.asked[id.index()].next {
+            NONE => None,
+            next => Some(WakeId(next)),
+        };
+        std::iter::successors(self.first_of(sender).map(WakeId), next)
     }
 
     /// The wake-ups for the bytes of a sender, last asked for first.
     pub fn of(&self, sender: Sender) -> impl Iterator<Item = Wake> {
         self.list(sender).map(|asked| asked.wake)
+    }
+
+    /// The wake-up with a number, unless it has come or is not waited for any more.
+    pub fn at(&self, id: WakeId) -> Option<Wake> {
+        let asked = self.asked.get(id.index()).filter(|asked| asked.serial != VACANT)?;
+        Some(asked.wake)
     }
 
     /// The times, in the order in which they were asked for.
@@ -288,22 +331,15 @@ impl Wakes {
         all.into_iter().map(|(_, wake)| wake).collect()
     }
 
-    /// For drivers: the senders for which the policy has begun to wait since this was last called. They may
-    /// have sent that already.
-    pub fn take_fresh(&mut self) -> std::vec::Drain<'_, Sender> {
+    /// For drivers: the wake-ups for bytes that the policy has asked for since this was last called. The bytes may
+    /// have been sent already. Some may not be waited for any more, and some occur twice.
+    pub fn take_fresh(&mut self) -> std::vec::Drain<'_, WakeId> {
         self.fresh.drain(..)
     }
 
-    /// For drivers: removes the wake-ups that have come: times and, of some `senders`, numbers of bytes for
-    /// which `due` holds. Makes `come` their list, with serial numbers, in the order in which they were
-    /// asked for.
-    pub fn take_due(
-        &mut self,
-        now: Time,
-        senders: impl Iterator<Item = Sender>,
-        due: impl Fn(&Wake) -> bool,
-        come: &mut Vec<(u64, Wake)>,
-    ) {
+    /// For drivers: removes the wake-ups that have come: times, and those for bytes that are `reached`, some of which
+    /// may occur twice. Makes `come` their list, with serial numbers, in the order in which they were asked for.
+    pub fn take_due(&mut self, now: Time, reached: &[WakeId], come: &mut Vec<(u64, Wake)>) {
         come.clear();
         self.times.retain(|&(serial, time)| {
             if time.due(now) {
@@ -311,14 +347,11 @@ impl Wakes {
             }
             !time.due(now)
         });
-        for sender in senders {
-            self.remove_where(sender, |asked| {
-                let is_due = due(&asked.wake);
-                if is_due {
-                    come.push((asked.serial, asked.wake));
-                }
-                is_due
-            });
+        for id in reached {
+            let Some(wake) = self.at(*id) else { continue };
+            let serial = self.asked[id.index()].serial;
+            come.push((serial, wake));
+            wake.sender().into_iter().for_each(|sender| self.remove(sender, serial));
         }
         come.sort_unstable_by_key(|&(serial, _)| serial);
     }
@@ -331,24 +364,23 @@ impl Wakes {
         };
         let same = self.list(sender).filter(|asked| asked.wake == wake);
         let Some(first) = same.map(|asked| asked.serial).min() else { return false };
-        self.remove_where(sender, |asked| asked.serial == first);
+        self.remove(sender, first);
         true
     }
 
-    fn remove_where(&mut self, sender: Sender, mut goes: impl FnMut(&Asked) -> bool) {
+    /// Removes one wake-up of a sender.
+    fn remove(&mut self, sender: Sender, serial: u64) {
         let (mut before, mut place) = (NONE, self.first_of(sender).unwrap_or(NONE));
         while place != NONE {
             let asked = self.asked[place as usize];
-            if !goes(&asked) {
-                before = place;
-            } else {
+            if asked.serial == serial {
                 match before {
                     NONE => self.set_first(sender, asked.next),
                     before => self.asked[before as usize].next = asked.next,
                 }
-                self.vacate(place);
+                return self.vacate(place);
             }
-            place = asked.next;
+            (before, place) = (place, asked.next);
         }
     }
 }
@@ -406,7 +438,11 @@ mod tests {
                         Wake::WhenDagSent(_, x) | Wake::WhenPassed(.., x) => x <= bytes,
                     };
                     let mut come = Vec::new();
-                    wakes.take_due(now, [sender].into_iter(), due, &mut come);
+                    let ids = wakes.ids_of(sender);
+                    let mut reached: Vec<_> =
+                        ids.filter(|&id| wakes.at(id).is_some_and(|wake| due(&wake))).collect();
+                    reached.extend(reached.clone());
+                    wakes.take_due(now, &reached, &mut come);
                     let goes = |wake: &Wake| {
                         wake.sender().is_none_or(|other| other == sender) && due(wake)
                     };
@@ -414,13 +450,20 @@ mod tests {
                     assert!(come.eq(list.iter().filter(|wake| goes(wake))));
                     list.retain(|wake| !goes(wake));
                 }
+                18..22 if wake.sender().is_some() => {
+                    wakes.ask_instead(wake);
+                    list.retain(|other| other.sender() != wake.sender());
+                    list.push(wake);
+                    let last = wakes.take_fresh().next_back().unwrap();
+                    assert_eq!(wakes.at(last), Some(wake));
+                }
                 _ => {
                     wakes.ask(wake);
                     list.push(wake);
-                    assert!(
-                        wake.sender().is_none_or(|sender| {
-                            wakes.take_fresh().any(|fresh| fresh == sender)
-                        })
+                    let last = wakes.take_fresh().next_back();
+                    assert_eq!(
+                        last.and_then(|id| wakes.at(id)),
+                        wake.sender().is_some().then_some(wake)
                     );
                 }
             }
@@ -432,6 +475,7 @@ mod tests {
             for sender in [Sender::Coflow(id), Sender::CoflowAt(id, LinkId(1))] {
                 let count = list.iter().filter(|wake| wake.sender() == Some(sender)).count();
                 assert_eq!(wakes.of(sender).count(), count);
+                assert!(wakes.of(sender).map(Some).eq(wakes.ids_of(sender).map(|id| wakes.at(id))));
             }
         }
     }

@@ -22,7 +22,7 @@ pub trait World {
     /// Takes the wake-ups that have come by now out of `wakes`, and makes `due` their list, with
     /// serial numbers. The default takes times alone.
     fn take_due(&mut self, traffic: &Traffic, wakes: &mut Wakes, due: &mut Vec<(u64, Wake)>) {
-        wakes.take_due(traffic.now(), std::iter::empty(), |_| false, due);
+        wakes.take_due(traffic.now(), &[], due);
     }
 
     /// Adds an event to `reached` for each of the policy's limits that a coflow has reached at a link.

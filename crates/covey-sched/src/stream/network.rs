@@ -5,7 +5,8 @@
 //! receivers of those that depend on it in half a round trip. Links serve the marked packets strictly by
 //! priority: each priority is a class of the plan ([`Layers::Classes`]).
 
-use std::collections::VecDeque;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 
 use covey_core::sorted::Sorted;
 use covey_core::{
@@ -17,7 +18,7 @@ use super::ended::Ended;
 use super::ids::sub_coflow_id;
 use super::present::Present;
 use super::receiver::Input;
-use super::relay::{Relay, has_sent, next_look};
+use super::relay::{Hearing, Relay, has_sent, next_look};
 use super::setup::Setup;
 
 /// A sub-coflow: its coflow with the serial number of that one's registration, and its number there.
@@ -35,6 +36,8 @@ struct Dag {
     ended_bytes: f64,
     /// Bytes that all of its coflows had sent when relays were last looked at.
     bytes: f64,
+    /// The number of its relays.
+    relays: usize,
 }
 
 /// Something under way. What took off later arrives no earlier.
@@ -88,8 +91,13 @@ pub(super) struct Network {
     dags: Sorted<u64, Dag>,
     ended: Ended,
     coming: Coming,
-    relay: Relay,
+    /// The relays of each DAG, by number.
+    relays: Vec<Relay>,
+    /// Numbers of relays that no DAG has. The lowest is taken first, so that the memory of a run fits the next one.
+    vacant: BinaryHeap<Reverse<usize>>,
     to_do: ToDo,
+    /// Working memory.
+    hearing: Hearing,
     /// Working memory: coflows.
     some: Vec<CoflowId>,
 }
@@ -125,8 +133,10 @@ impl Network {
             dags: Sorted::default(),
             ended: Ended::default(),
             coming: Coming::default(),
-            relay: Relay::default(),
+            relays: Vec::new(),
+            vacant: BinaryHeap::new(),
             to_do: ToDo::default(),
+            hearing: Hearing::default(),
             some: Vec::new(),
         }
     }
@@ -134,7 +144,7 @@ impl Network {
     /// A receiver learns something.
     fn learn(&mut self, coflow: CoflowId, number: usize, inputs: impl IntoIterator<Item = Input>) {
         let sub = &mut self.coflows[coflow.index()].subs_mut()[number];
-        sub.receiver.take_all(inputs, &self.setup.rules);
+        sub.learn(inputs, &self.setup.rules);
         touch(&mut self.to_do.touched, &mut self.coflows, coflow, number);
     }
 
@@ -167,24 +177,29 @@ impl Network {
 
     /// Reads what the receivers of a DAG have had. Returns the sum, in bytes.
     fn read_relays(&mut self, external: u64, view: &View<'_, NonClairvoyant>) -> f64 {
-        let Network { relay, members, coflows, setup, to_do, .. } = self;
-        let mut sum = 0.0;
-        relay.read(of_dag(members, external), coflows, view, |present, coflow, number, bytes| {
-            sum += bytes;
-            let sub = &mut present.subs_mut()[number];
-            sub.receiver.take(Input::Received { bytes }, &setup.rules);
-            if !std::mem::replace(&mut sub.is_touched, true) {
-                to_do.touched.push((coflow, number));
-            }
-        });
-        sum
+        let Network { dags, relays, members, coflows, .. } = self;
+        let Some(dag) = dags.get(&external) else { return 0.0 };
+        relays[dag.relays].read(of_dag(members, external), coflows, view)
     }
 
     /// Senders tell the receivers of a DAG what others have had at the last mark, or by now if `latest`.
     fn relay(&mut self, external: u64, latest: bool) {
-        let Network { relay, coflows, setup, .. } = self;
-        relay.tell(coflows, &setup.rules, latest);
-        watch(&mut self.to_do.to_watch, external);
+        let Network { dags, relays, coflows, setup, to_do, hearing, .. } = self;
+        let Some(dag) = dags.get(&external) else { return };
+        let relay = &mut relays[dag.relays];
+        relay.tell(coflows, &setup.rules, latest, hearing, |sub, coflow, number| {
+            if !std::mem::replace(&mut sub.is_touched, true) {
+                to_do.touched.push((coflow, number));
+            }
+        });
+        watch(&mut to_do.to_watch, external);
+    }
+
+    /// Other flows of a DAG are there from now on, or some are not.
+    fn change_flows(&mut self, external: u64) {
+        if let Some(dag) = self.dags.get(&external) {
+            self.relays[dag.relays].put_back(&mut self.coflows);
+        }
     }
 
     /// Senders look whether flows starve.
@@ -240,10 +255,11 @@ impl Network {
 
     /// Looks at the flows that have started in a coflow.
     fn see_started(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        self.change_flows(self.coflows[coflow.index()].external);
         let Network { coflows, to_do, setup, .. } = self;
         let present = &mut coflows[coflow.index()];
         present.see(coflow, view, |sub, number, flows, is_new| {
-            sub.receiver.take(Input::Seen { flows }, &setup.rules);
+            sub.learn([Input::Seen { flows }], &setup.rules);
             if is_new || !sub.is_touched {
                 sub.is_touched = true;
                 to_do.touched.push((coflow, number));
@@ -278,13 +294,12 @@ impl Network {
                 sub.class = priority;
             }
         }
-        let next = sub.receiver.next_bytes(&self.setup.rules);
+        let next = sub.next_bytes;
         if next < sub.asked {
             // Relays lower the number again and again. If all of them stayed, a hundred would wait for each receiver
             // on a large FatTree, and each would be a round.
             sub.asked = next;
-            plan.clear_wakes_of(Sender::CoflowAt(coflow, sub.link));
-            plan.wake_when_passed(coflow, sub.link, next);
+            plan.wake_instead(Wake::WhenPassed(coflow, sub.link, next));
         }
         if let Some(rules) = self.setup.escape.filter(|_| sub.class > 0 && !sub.escape.next.comes())
         {
@@ -311,9 +326,9 @@ impl Network {
         let members = of_dag(&self.members, external);
         let all = members.map(|coflow| &self.coflows[coflow.index()]);
         let sharing = all.filter(|present| several || present.shares_senders);
-        let missing = sharing.flat_map(|present| present.subs()).map(|sub| {
-            (sub.receiver.next_bytes(rules) - sub.receiver.bytes()) / rules.beta.max(1.0)
-        });
+        let missing = sharing
+            .flat_map(|present| present.subs())
+            .map(|sub| (sub.next_bytes - sub.had.max(sub.receiver.bytes())) / rules.beta.max(1.0));
         let least = missing.fold(f64::INFINITY, f64::min);
         if least.is_finite() {
             plan.wake_when_dag_sent(external, next_look(bytes, least));
@@ -366,8 +381,13 @@ impl Policy<NonClairvoyant> for Network {
         self.coflows[coflow.index()] = present;
         self.members.insert((external, coflow), ());
         if self.dags.get(&external).is_none() {
+            let vacant = self.vacant.pop().map(|Reverse(number)| number);
+            let relays = vacant.unwrap_or_else(|| {
+                self.relays.push(Relay::default());
+                self.relays.len() - 1
+            });
             let bytes = view.inherited(coflow);
-            self.dags.insert(external, Dag { ended_bytes: bytes, bytes });
+            self.dags.insert(external, Dag { ended_bytes: bytes, bytes, relays });
         }
         self.see_started(coflow, view);
         if self.setup.tells_sizes {
@@ -390,7 +410,7 @@ impl Policy<NonClairvoyant> for Network {
         let sub = &mut present.subs_mut()[number];
         sub.ended_bytes += view.finished_size(flow).unwrap_or(0.0);
         // The end of a flow can only put off the next fall of the priority, which is seen when that comes.
-        sub.receiver.take(Input::FlowEnded, &self.setup.rules);
+        sub.learn([Input::FlowEnded], &self.setup.rules);
     }
 
     fn link_bytes_reached(
@@ -410,19 +430,21 @@ impl Policy<NonClairvoyant> for Network {
 
     fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &View<'_, NonClairvoyant>) {
         let present_bytes = self.read_relays(external, view);
-        if let Some(&dag) = self.dags.get(&external) {
-            let bytes = bytes.max(dag.ended_bytes + present_bytes);
-            self.dags.insert(external, Dag { bytes, ..dag });
+        if let Some(dag) = self.dags.get_mut(&external) {
+            dag.bytes = bytes.max(dag.ended_bytes + present_bytes);
         }
         if self.setup.rtt_s == 0.0 {
             self.relay(external, true);
         } else {
             self.coming.relays.push_back((view.now() + self.setup.rtt_s, external));
         }
-        self.relay.mark(&mut self.coflows);
+        if let Some(dag) = self.dags.get(&external) {
+            self.relays[dag.relays].mark();
+        }
     }
 
     fn coflow_ended(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
+        self.change_flows(self.coflows[coflow.index()].external);
         let mut present = std::mem::take(&mut self.coflows[coflow.index()]);
         present.is_present = false;
         let mut ended_bytes = 0.0;
@@ -442,10 +464,9 @@ impl Policy<NonClairvoyant> for Network {
         self.to_do.touched.retain(|&(other, _)| other != coflow);
         self.to_do.gone.push(coflow);
         if of_dag(&self.members, external).next().is_none() {
-            self.dags.remove(&external);
-        } else if let Some(&dag) = self.dags.get(&external) {
-            let ended_bytes = dag.ended_bytes + ended_bytes;
-            self.dags.insert(external, Dag { ended_bytes, ..dag });
+            self.vacant.extend(self.dags.remove(&external).map(|dag| Reverse(dag.relays)));
+        } else if let Some(dag) = self.dags.get_mut(&external) {
+            dag.ended_bytes += ended_bytes;
         }
         watch(&mut self.to_do.to_watch, external);
         if self.setup.tells_sizes {

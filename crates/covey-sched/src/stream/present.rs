@@ -3,7 +3,8 @@
 use covey_core::{CoflowId, FlowId, LinkId, NonClairvoyant, Rank, View};
 
 use super::escape::Escape;
-use super::receiver::{Receiver, SubCoflow};
+use super::receiver::{Input, Receiver, SubCoflow};
+use super::rules::Rules;
 
 /// A coflow at one receiver: the receiver, and what the network knows of its senders.
 #[derive(Debug)]
@@ -23,7 +24,9 @@ pub(super) struct Sub {
     /// Bytes of its flows that have ended.
     pub ended_bytes: f64,
     /// Bytes that it had received when relays were last looked at.
-    pub marked: f64,
+    pub had: f64,
+    /// The number of received bytes at which its priority falls, if its receiver learns nothing else.
+    pub next_bytes: f64,
     /// Whether it is on the list of those whose plan may have to change.
     pub is_touched: bool,
     /// Working memory: whether its senders look for starving flows now, and whether one starves.
@@ -41,10 +44,17 @@ impl Sub {
             rank: None,
             asked: f64::INFINITY,
             ended_bytes: 0.0,
-            marked: 0.0,
+            had: 0.0,
+            next_bytes: f64::INFINITY,
             is_touched: false,
             looks: None,
         }
+    }
+
+    /// Its receiver learns something.
+    pub fn learn(&mut self, inputs: impl IntoIterator<Item = Input>, rules: &Rules) {
+        self.receiver.take_all(inputs, rules);
+        self.next_bytes = self.receiver.next_bytes(rules);
     }
 }
 

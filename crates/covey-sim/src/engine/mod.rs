@@ -10,9 +10,9 @@
 mod coflow_ids;
 mod event_loop;
 mod records;
-mod sender_calendar;
 mod simulator;
 mod transfers;
+mod wake_calendar;
 mod wake_watch;
 
 pub use simulator::{Simulator, simulate};

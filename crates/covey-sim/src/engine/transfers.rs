@@ -1,6 +1,6 @@
 //! The flows that are sent, and the flows that are compressed meanwhile or before.
 
-use covey_core::{Answer, CoflowId, FlowId, Ranking, Sender, Time, Traffic, Wakes};
+use covey_core::{Answer, CoflowId, FlowId, Ranking, Time, Traffic, Wake, WakeId, Wakes};
 use covey_trace::Availability;
 
 use crate::integration::{ClassFlows, CoflowFluids, Integration, Integrator, Network};
@@ -56,20 +56,22 @@ impl Transfers {
         self.integration.classes()
     }
 
-    /// Begins to count the bytes for which the policy waits, if it waits for those of `senders`.
-    pub fn watch(&mut self, traffic: &Traffic, wakes: &Wakes, senders: &[Sender]) {
+    /// Begins to count the bytes for which the policy waits, if it waits for those of the wake-ups `fresh`.
+    pub fn watch(&mut self, traffic: &Traffic, wakes: &Wakes, fresh: &[WakeId]) {
         let may_count = wakes.wait_at_links() || self.classes().is_some();
         if std::mem::take(&mut self.counts_anew) && may_count {
-            wakes.senders().for_each(|sender| self.watch_one(traffic, wakes, sender));
+            let all = wakes.senders().flat_map(|sender| wakes.of(sender));
+            all.for_each(|wake| self.watch_one(traffic, wake));
         } else {
-            senders.iter().for_each(|sender| self.watch_one(traffic, wakes, *sender));
+            let fresh = fresh.iter().filter_map(|&id| wakes.at(id));
+            fresh.for_each(|wake| self.watch_one(traffic, wake));
         }
     }
 
-    fn watch_one(&mut self, traffic: &Traffic, wakes: &Wakes, sender: Sender) {
+    fn watch_one(&mut self, traffic: &Traffic, wake: Wake) {
         if let Some(classes) = self.integration.classes_mut() {
-            wakes.of(sender).for_each(|wake| classes.watch(traffic, wake));
-        } else if let Sender::CoflowAt(id, link) = sender {
+            classes.watch(traffic, wake);
+        } else if let Wake::WhenPassed(id, link, _) = wake {
             self.integration.coflows_mut().watch(traffic, id, link);
         }
     }

@@ -1,32 +1,35 @@
 //! The times of the wake-ups for which a policy waits.
 
 use covey_core::state::State;
-use covey_core::{CoflowId, Sender, Time, Wake, Wakes};
+use covey_core::{CoflowId, Sender, Time, Wake, WakeId, Wakes};
 
-use super::sender_calendar::SenderCalendar;
+use super::wake_calendar::WakeCalendar;
 use crate::dags::Dags;
 use crate::integration::{ClassFlows, CoflowFluids};
 
-/// The time of the next wake-up, and the senders whose bytes have to be checked.
+/// The time of the next wake-up, and the wake-ups for bytes that have to be checked.
 ///
-/// Under classes thousands of coflows may be sent at once, each with a wake-up for every receiver. There a sender
-/// is checked only when the capacity of links lets it have sent enough ([`SenderCalendar`]). A coflow at one link is
-/// a sender of its own. That, and `stream` waiting for one number at each link, took `stream` on a tenth of the Facebook
-/// trace, on a FatTree with k = 48 and racks, from more than 160 s to 6 s.
+/// Under classes thousands of coflows may be sent at once, each with a wake-up for every receiver. There a wake-up
+/// is checked only when the capacity of links lets enough have been sent ([`WakeCalendar`]). That, and `stream`
+/// waiting for one number at each link, took `stream` on a tenth of the Facebook trace, on a FatTree with k = 48 and
+/// racks, from more than 160 s to 6 s.
 #[derive(Debug)]
 pub(super) struct WakeWatch {
     /// The time of the first wake-up.
     first: Time,
-    /// Senders for which the policy has begun to wait, or which have stopped, ended or got another coflow.
+    /// Wake-ups that the policy has asked for since the last one came.
+    fresh: Vec<WakeId>,
+    /// Senders that have stopped or ended, or have got another coflow.
     senders: Vec<Sender>,
     /// The number of `senders` that have been checked.
     looked_at: usize,
-    /// Under classes, senders that may have sent enough by the next event.
-    near: Vec<Sender>,
-    /// Under classes, all other senders.
-    calendar: SenderCalendar,
-    /// Working memory: senders that are looked at.
-    looking: Vec<Sender>,
+    /// Under classes, wake-ups that may come by the next event.
+    near: Vec<WakeId>,
+    /// Under classes, all others.
+    calendar: WakeCalendar,
+    /// Working memory: wake-ups that are looked at, and those that have come.
+    looking: Vec<WakeId>,
+    reached: Vec<WakeId>,
     /// Whether flows were served in classes when the next wake-up was last worked out.
     served_classes: bool,
 }
@@ -45,11 +48,13 @@ impl Default for WakeWatch {
     fn default() -> WakeWatch {
         WakeWatch {
             first: Time::NEVER,
+            fresh: Vec::new(),
             senders: Vec::new(),
             looked_at: 0,
             near: Vec::new(),
+            calendar: WakeCalendar::default(),
             looking: Vec::new(),
-            calendar: SenderCalendar::default(),
+            reached: Vec::new(),
             served_classes: false,
         }
     }
@@ -59,6 +64,7 @@ impl WakeWatch {
     /// A watch without wake-ups.
     pub fn clear(&mut self) {
         self.first = Time::NEVER;
+        self.fresh.clear();
         self.senders.clear();
         self.looked_at = 0;
         self.near.clear();
@@ -72,11 +78,11 @@ impl WakeWatch {
         self.senders.push(sender);
     }
 
-    /// Takes note of the senders for which the policy has begun to wait. Returns them.
-    pub fn take_fresh(&mut self, wakes: &mut Wakes) -> &[Sender] {
-        let known = self.senders.len();
-        self.senders.extend(wakes.take_fresh());
-        &self.senders[known..]
+    /// Takes note of the wake-ups that the policy has asked for. Returns them.
+    pub fn take_fresh(&mut self, wakes: &mut Wakes) -> &[WakeId] {
+        let known = self.fresh.len();
+        self.fresh.extend(wakes.take_fresh());
+        &self.fresh[known..]
     }
 
     /// The time of the next wake-up. `others` is the time of the next other event.
@@ -85,71 +91,78 @@ impl WakeWatch {
         self.first = wakes.times().fold(Time::NEVER, Time::min);
         let served_classes = std::mem::replace(&mut self.served_classes, sent.classes.is_some());
         if sent.classes.is_some() {
-            self.near.extend(&self.senders);
+            let ids = |sender| wakes.ids_of(sender);
+            self.near.extend(&self.fresh);
+            self.near.extend(self.senders.iter().copied().flat_map(ids));
             if !served_classes {
-                self.near.extend(wakes.senders());
+                self.near.extend(wakes.senders().flat_map(ids));
             }
             self.look_at_near(wakes, sent, others);
         } else {
             self.near.clear();
             self.calendar.clear();
             let mut first = self.first;
-            for sender in self.moving(wakes, sent) {
-                first = first.min(sent.first_of(sender, wakes, others.min(first)).0);
+            for wake in self.moving(wakes, sent).filter_map(|id| wakes.at(id)) {
+                first = first.min(sent.when(wake, soon_after(others.min(first))).0);
             }
             self.first = first;
         }
         self.first
     }
 
-    /// Under classes, finds the first wake-up among the senders that are near. Then others are, and the rest is in
+    /// Under classes, finds the first wake-up among those that are near. Then others are, and the rest is in
     /// the calendar.
     fn look_at_near(&mut self, wakes: &Wakes, sent: &Sent<'_>, others: Time) {
-        std::mem::swap(&mut self.looking, &mut self.near);
+        self.looking.append(&mut self.near);
         self.looking.sort_unstable();
         self.looking.dedup();
-        self.looking.iter().for_each(|&sender| self.calendar.remove(sender));
         loop {
             let next = others.min(self.first);
-            let sender = self.looking.pop().or_else(|| self.calendar.pop(soon_after(next)));
-            let Some(sender) = sender else { break };
-            let (time, earliest) = sent.first_of(sender, wakes, next);
+            let id = self.looking.pop().or_else(|| self.calendar.pop(soon_after(next)));
+            let Some(id) = id else { break };
+            let Some(wake) = wakes.at(id) else { continue };
+            let (time, earliest) = sent.when(wake, soon_after(next));
             self.first = self.first.min(time);
-            if earliest <= soon_after(others.min(self.first)) {
-                self.near.push(sender);
+            let soon = soon_after(others.min(self.first));
+            if earliest <= soon {
+                self.near.push(id);
             } else if earliest.comes() {
-                self.calendar.set(sender, earliest);
+                self.calendar.set(id, soon, earliest);
             }
         }
-        // The two lists take turns: both get the larger capacity, so that neither grows later.
-        self.looking.reserve_exact(self.near.capacity());
     }
 
     /// Moves the wake-ups that are due from `wakes` to the list `due`.
     pub fn take_due(&mut self, wakes: &mut Wakes, sent: &Sent<'_>, due: &mut Vec<(u64, Wake)>) {
         // No event of this round makes a wake-up earlier.
         if self.first.due(sent.now) {
+            let mut reached = std::mem::take(&mut self.reached);
             let soon = soon_after(sent.now);
-            let is_due = |wake: &Wake| sent.when(*wake, soon).0.due(sent.now);
+            let is_due = |id: &WakeId| {
+                wakes.at(*id).is_some_and(|wake| sent.when(wake, soon).0.due(sent.now))
+            };
             if sent.classes.is_some() {
-                let senders = self.senders.iter().chain(&self.near).copied();
-                wakes.take_due(sent.now, senders, is_due, due);
+                let senders = self.senders.iter().flat_map(|&sender| wakes.ids_of(sender));
+                reached.extend(senders.chain(self.near.iter().copied()).filter(is_due));
             } else {
-                let senders = self.moving(wakes, sent);
-                wakes.take_due(sent.now, senders, is_due, due);
+                reached.extend(self.moving(wakes, sent).filter(is_due));
             }
+            wakes.take_due(sent.now, &reached, due);
+            reached.clear();
+            self.reached = reached;
         }
+        self.fresh.clear();
         self.senders.drain(..self.looked_at);
         self.looked_at = 0;
     }
 
-    /// Outside of classes, the coflows, in all and at links, and the DAGs that may have sent the bytes for which the
-    /// policy waits; some occur twice.
+    /// Outside of classes, the wake-ups for bytes of coflows, in all and at links, and of DAGs, that may have been
+    /// sent; some occur twice.
     fn moving<'a>(
         &'a self,
-        wakes: &Wakes,
+        wakes: &'a Wakes,
         sent: &'a Sent<'_>,
-    ) -> impl Iterator<Item = Sender> + use<'a> {
+    ) -> impl Iterator<Item = WakeId> + use<'a> {
         let moving = |waits: bool| if waits { sent.coflows.moving() } else { &[] };
         let coflows = moving(wakes.wait_for_coflows()).iter().map(|&id| Sender::Coflow(id));
         let waits_at_links = wakes.wait_at_links();
@@ -164,7 +177,8 @@ impl WakeWatch {
         });
         let external = |id: &CoflowId| sent.state.coflow(*id).registration.lineage.external;
         let dags = moving(wakes.wait_for_dags()).iter().map(external).map(Sender::Dag);
-        self.senders.iter().copied().chain(coflows).chain(at_links).chain(dags)
+        let senders = self.senders.iter().copied().chain(coflows).chain(at_links).chain(dags);
+        self.fresh.iter().copied().chain(senders.flat_map(|sender| wakes.ids_of(sender)))
     }
 }
 
@@ -174,17 +188,6 @@ fn soon_after(time: Time) -> Time {
 }
 
 impl Sent<'_> {
-    /// The time of the first wake-up for what a sender sends, if rates stay, and the time before which none can
-    /// come, whatever the rates. The first is exact if it is not after `next`.
-    fn first_of(&self, sender: Sender, wakes: &Wakes, next: Time) -> (Time, Time) {
-        let mut first = (Time::NEVER, Time::NEVER);
-        for wake in wakes.of(sender) {
-            let (time, earliest) = self.when(wake, soon_after(next.min(first.0)));
-            first = (first.0.min(time), first.1.min(earliest));
-        }
-        first
-    }
-
     /// The time of a wake-up if rates stay, and a time before which it cannot come. The first need not be exact if
     /// it is not earlier than `limit`.
     fn when(&self, wake: Wake, limit: Time) -> (Time, Time) {

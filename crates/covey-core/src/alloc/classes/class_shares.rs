@@ -103,7 +103,7 @@ impl ClassShares {
                 }
                 Group::CoflowAt(id, link) if state.is_present(id) => {
                     let demand = state.coflow(id).demand();
-                    if demand.links().contains(&link) {
+                    if demand.set().contains(link.index()) {
                         let local = demand.local(link.index());
                         demand.each_active_at(local, |p| unsorted.push((id, p as u32)));
                     }

@@ -33,8 +33,10 @@ use crate::ordered::Ordered;
 const BALANCES: usize = 256;
 const LINKS_PER_BALANCE: usize = 64;
 
-/// The number of rounds after which sums are added up again: rounding adds up.
-const ROUNDS_PER_SUM: u32 = 1024;
+/// The number of rounds after which sums are added up again, at least, and one more for so many links: rounding adds
+/// up, and a round changes fewer of many links.
+const ROUNDS_PER_SUM: usize = 1024;
+const LINKS_PER_ROUND: usize = 16;
 
 /// The water levels of one class, and which bundles are attached where.
 #[derive(Debug, Default)]
@@ -55,7 +57,7 @@ pub struct WaterLevels {
     touched: MarkedLinks,
     /// Whether these links are noted: there are no tables, and somebody asks.
     notes_touched: bool,
-    rounds: u32,
+    rounds: usize,
     /// Where links are divided in proportion, instead of fairly.
     divided: Option<Divided>,
     /// Working memory: bundles that move, and their levels.
@@ -332,7 +334,7 @@ impl WaterLevels {
             self.balance_link(bundles, link);
         }
         self.rounds += 1;
-        if self.rounds >= ROUNDS_PER_SUM {
+        if self.rounds >= ROUNDS_PER_SUM + self.attached.len() / LINKS_PER_ROUND {
             self.rounds = 0;
             self.add_up(bundles);
         }
