@@ -47,8 +47,8 @@ pub struct PriorityPaths {
     /// Flows that have started since the last allocation.
     coming: Vec<(CoflowId, u32)>,
     queues: PathQueues,
-    /// By queue, the link at which its first flow waits.
-    waits_at: Vec<u32>,
+    /// By queue, where its first flow waits.
+    waits: Vec<Waits>,
     running: RunningFlows,
     links: Links,
     /// Links on which flows have ended or stopped, with the flows' priorities.
@@ -63,6 +63,19 @@ pub struct PriorityPaths {
     overtaken: Vec<u32>,
 }
 
+/// Where a flow waits.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+struct Waits {
+    /// The flow's priority.
+    priority: Priority,
+    /// The link; or [`NO_LINK`] if the flow runs, or is to look for capacity.
+    at: u32,
+}
+
+impl Waits {
+    const NOWHERE: Waits = Waits { priority: Priority::LAST, at: NO_LINK };
+}
+
 /// What is known of each link.
 #[derive(Debug, Default)]
 struct Links {
@@ -75,7 +88,7 @@ struct Links {
     /// Priority of the flow that has filled the link; the last one if the link is not full.
     filled_at: Vec<Priority>,
     /// Queues whose first flows wait at the link. An entry counts if the queue's first flow still has
-    /// this priority and still waits there.
+    /// this priority and still waits there, as [`PriorityPaths::waits`] tells.
     waiting: Vec<BinaryHeap<Reverse<(Priority, u32)>>>,
     /// Whether the link is in [`PriorityPaths::looking`].
     is_offering: Vec<bool>,
@@ -186,8 +199,13 @@ impl PriorityPaths {
         loop {
             self.offer_freed();
             match self.looking.pop() {
-                Some(Reverse((priority, link, FIRST_THERE))) => self.offer_next(link, priority),
-                Some(Reverse((priority, _, queue))) => self.find_capacity(queue as usize, priority),
+                Some(Reverse((_, link, FIRST_THERE))) => self.offer_next(link),
+                Some(Reverse((priority, _, queue))) => {
+                    let first = self.queues.first(queue as usize);
+                    if first.is_some_and(|it| it.slot == WAITS && it.priority == priority) {
+                        self.find_capacity(queue as usize, priority);
+                    }
+                }
                 None => break,
             }
         }
@@ -267,7 +285,7 @@ impl PriorityPaths {
         }
         let member = Member { priority, coflow, position, slot: WAITS, left: Ordered(left) };
         let queue = self.queues.push(path, member);
-        self.waits_at.resize(self.waits_at.len().max(self.queues.bound()), NO_LINK);
+        self.waits.resize(self.waits.len().max(self.queues.bound()), Waits::NOWHERE);
         if self.queues.first(queue) == Some(&member) {
             self.look(queue);
         }
@@ -275,6 +293,9 @@ impl PriorityPaths {
 
     /// The first flow of a queue, if it has any, is to look for capacity.
     fn look(&mut self, queue: usize) {
+        if let Some(waits) = self.waits.get_mut(queue) {
+            *waits = Waits::NOWHERE;
+        }
         if let Some(first) = self.queues.first(queue) {
             self.looking.push(Reverse((first.priority, NO_LINK, queue as u32)));
         }
@@ -298,35 +319,38 @@ impl PriorityPaths {
         }
     }
 
-    /// The first flow that waits at a link, which has this priority, looks for capacity.
-    fn offer_next(&mut self, link: u32, priority: Priority) {
+    /// The first flow that waits at a link looks for capacity, and others that wait there, as long as it is their turn.
+    fn offer_next(&mut self, link: u32) {
         self.links.is_offering[link as usize] = false;
-        if self.links.filled_at[link as usize] < priority {
-            return;
+        while let Some(&Reverse((priority, queue))) = self.links.waiting[link as usize].peek() {
+            if self.links.filled_at[link as usize] < priority {
+                return;
+            }
+            let is_next = |Reverse((first, ..)): &Reverse<(Priority, u32, u32)>| *first < priority;
+            if !self.freed.is_empty() || self.looking.peek().is_some_and(is_next) {
+                return self.offer(link);
+            }
+            self.links.waiting[link as usize].pop();
+            if self.waits[queue as usize] == (Waits { priority, at: link }) {
+                self.find_capacity(queue as usize, priority);
+            }
         }
-        if let Some(Reverse((_, queue))) = self.links.waiting[link as usize].pop()
-            && self.waits_at.get(queue as usize) == Some(&link)
-        {
-            self.find_capacity(queue as usize, priority);
-        }
-        self.offer(link);
     }
 
-    /// The first flow of a queue, if it still has this priority, takes what is free on its links; or it
+    /// The first flow of a queue, which has this priority and does not run, takes what is free on its links; or it
     /// waits at one that is filled before it.
     fn find_capacity(&mut self, queue: usize, priority: Priority) {
-        let first = self.queues.first(queue).copied();
-        let Some(first) = first.filter(|f| f.slot == WAITS && f.priority == priority) else {
-            return;
-        };
         let links = self.queues.links(queue);
         let full = links.iter().find(|&&link| self.links.filled_at[link as usize] < priority);
-        if let Some(&link) = full {
-            self.waits_at[queue] = link;
-            self.links.waiting[link as usize].push(Reverse((priority, queue as u32)));
+        if let Some(&at) = full {
+            self.waits[queue] = Waits { priority, at };
+            self.links.waiting[at as usize].push(Reverse((priority, queue as u32)));
             return;
         }
-        self.serve(queue, first);
+        self.waits[queue] = Waits::NOWHERE;
+        if let Some(&first) = self.queues.first(queue) {
+            self.serve(queue, first);
+        }
     }
 
     /// Flows behind `priority` give their share of the link back.
