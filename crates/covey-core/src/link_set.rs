@@ -82,7 +82,13 @@ impl LinkSet {
     /// Local number of a link that is in the set.
     #[inline]
     pub fn local(&self, link: usize) -> usize {
-        self.local[self.rank(self.word_of(link), link % 64)] as usize
+        self.local_in(self.word_of(link), link % 64)
+    }
+
+    /// Local number of a link that is in the set, by its bit in one of the words.
+    #[inline]
+    pub fn local_in(&self, word: usize, bit: usize) -> usize {
+        self.local[self.rank(word, bit)] as usize
     }
 
     /// Index of a link among all links of the set, by its bit in one of the words.
@@ -121,7 +127,7 @@ impl LinkSet {
     ) -> impl Iterator<Item = (usize, usize)> + 'a {
         bits(words).map(|bit| {
             let at = self.words[bit / 64].at as usize;
-            (64 * at + bit % 64, self.local[self.rank(bit / 64, bit % 64)] as usize)
+            (64 * at + bit % 64, self.local_in(bit / 64, bit % 64))
         })
     }
 
