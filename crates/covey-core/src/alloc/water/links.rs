@@ -32,6 +32,9 @@ pub struct Links {
     pub count: Vec<f64>,
     /// What the link carries at most.
     pub capacity: Vec<f64>,
+    /// Where there are no tables, a bound of the levels of bundles that cross a full link and are attached to another
+    /// one; infinite if the link is not full.
+    pub others: Vec<f64>,
 }
 
 impl Links {
@@ -43,6 +46,7 @@ impl Links {
             (&mut self.used, 0.0),
             (&mut self.own, 0.0),
             (&mut self.count, 0.0),
+            (&mut self.others, f64::INFINITY),
         ] {
             numbers.clear();
             numbers.resize(links, number);
@@ -60,8 +64,17 @@ impl Links {
     /// Sets a level.
     pub fn set_level(&mut self, link: usize, level: f64) {
         self.level[link] = level;
-        set_bit(&mut self.full, link, level < f64::INFINITY);
+        let is_full = level < f64::INFINITY;
+        set_bit(&mut self.full, link, is_full);
         self.set_ceiling(link);
+        if !is_full {
+            self.others[link] = f64::INFINITY;
+        }
+    }
+
+    /// A bundle that crosses a link and is attached to another one has a level now.
+    pub fn note_other(&mut self, link: usize, level: f64) {
+        self.others[link] = self.others[link].max(level);
     }
 
     /// Sets what is free for the class. Returns whether it is another amount than before.

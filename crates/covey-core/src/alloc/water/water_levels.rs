@@ -245,7 +245,16 @@ impl WaterLevels {
         bundles.cross(bundle, &mut self.crossing);
         self.present += 1;
         self.changes.bundles.push(bundle);
+        if self.dense.is_none() {
+            self.note_others(bundles, bundle, self.links.level[link]);
+        }
         self.weigh(bundles, bundle, weight);
+    }
+
+    /// A bundle is attached where the level is `level`, which other links of its path have to know.
+    fn note_others(&mut self, bundles: &Bundles, bundle: u32, level: f64) {
+        let others = bundles.path(bundle).iter().filter(|&&l| l != bundles.attached(bundle));
+        others.for_each(|&l| self.links.note_other(l as usize, level));
     }
 
     /// A bundle has got more flows (`by > 0`) or has lost some.
@@ -307,6 +316,8 @@ impl WaterLevels {
         if let Some(dense) = &mut self.dense {
             dense.add(before, path, -weight as i32);
             dense.add(link as usize, path, weight as i32);
+        } else {
+            self.note_others(bundles, bundle, to);
         }
         self.changes.bundles.push(bundle);
         if from != to {
@@ -452,7 +463,7 @@ impl WaterLevels {
             }
             raised = (free - others) / own;
         }
-        self.raise_own(bundles, link, raised - level);
+        self.raise_own(bundles, link, (level, raised));
         self.links.used[link] = others + self.links.own[link] * raised;
         self.set_level(link, raised);
     }
@@ -465,7 +476,7 @@ impl WaterLevels {
         // At least that: if only the flows attached here had less, or all flows that cross the link had the same.
         let alone = if own > 0.0 { (free - others) / own } else { 0.0 };
         let mut lowered = alone.max(free / self.links.count[link]);
-        self.find_higher(bundles, link, lowered);
+        let mut highest = self.find_higher(bundles, link, lowered);
         // All of them count at first, so the level is too low, and only rises.
         let mut moving = std::mem::take(&mut self.moving);
         let (mut weight, mut rest) = (own, others);
@@ -481,6 +492,7 @@ impl WaterLevels {
                 if !stays {
                     weight -= bundles.weight(bundle);
                     rest += bundles.weight(bundle) * at;
+                    highest = highest.max(at);
                 }
                 stays
             });
@@ -495,9 +507,10 @@ impl WaterLevels {
             return self.set_level(link, f64::INFINITY);
         }
         if own > 0.0 {
-            self.raise_own(bundles, link, lowered - level);
+            self.raise_own(bundles, link, (level, lowered));
         }
         self.set_level(link, lowered);
+        self.links.others[link] = highest;
         for &(bundle, at) in &moving {
             self.move_to(bundles, bundle, link as u32, (at, lowered));
         }
@@ -505,24 +518,36 @@ impl WaterLevels {
         self.links.used[link] = rest + weight * lowered;
     }
 
-    /// Makes `moving` the bundles that cross a link and have a rate above `level` by another one.
-    fn find_higher(&mut self, bundles: &Bundles, link: usize, level: f64) {
+    /// Makes `moving` the bundles that cross a link and have a rate above `level` by another one. Returns a bound of the
+    /// rates of the others.
+    fn find_higher(&mut self, bundles: &Bundles, link: usize, level: f64) -> f64 {
         let WaterLevels { links, crossing, dense, moving, .. } = self;
         moving.clear();
-        if dense.as_ref().is_some_and(|it| !it.is_crossed_from_higher(link, level, &links.level)) {
-            return;
+        let others = crossing[link].iter().map(|&bundle| (bundle, bundles.attached(bundle)));
+        let others = others.filter(|&(_, attached)| attached as usize != link);
+        let others = others.map(|(bundle, attached)| (bundle, links.level[attached as usize]));
+        let none = match dense {
+            Some(dense) => !dense.is_crossed_from_higher(link, level, &links.level),
+            None => links.others[link] <= level,
+        };
+        if none {
+            debug_assert!(others.clone().all(|(_, at)| at <= level), "one is higher");
+            return links.others[link];
         }
-        for &bundle in &crossing[link] {
-            let attached = bundles.attached(bundle) as usize;
-            let at = links.level[attached];
-            if at > level && attached != link {
+        let mut highest = 0.0_f64;
+        for (bundle, at) in others {
+            if at > level {
                 moving.push((bundle, at));
+            } else {
+                highest = highest.max(at);
             }
         }
+        highest
     }
 
-    /// The flows attached to a link get `by` more.
-    fn raise_own(&mut self, bundles: &Bundles, link: usize, by: f64) {
+    /// The flows attached to a link, whose level was `from`, get the level `to`.
+    fn raise_own(&mut self, bundles: &Bundles, link: usize, (from, to): (f64, f64)) {
+        let by = to - from;
         let WaterLevels { links, queue, dense, touched, notes_touched, attached, .. } = self;
         if let Some(dense) = dense {
             let Links { full, ceiling, level, free, own, count, .. } = links;
@@ -541,6 +566,7 @@ impl WaterLevels {
                     touched.insert(l);
                 }
                 if links.may_be_off(l) {
+                    links.note_other(l, to);
                     queue.push(l, || links.precedence(l));
                 }
             }
@@ -556,6 +582,7 @@ impl WaterLevels {
         filling.level.clone_from(&self.links.level);
         filling.used.clone_from(&self.links.used);
         self.links.level.fill(f64::INFINITY);
+        self.links.others.fill(f64::INFINITY);
         self.links.used.fill(0.0);
         self.links.own.fill(0.0);
         let links = self.attached.len();
