@@ -4,6 +4,9 @@
 //! any length, and two flows between the same ports may have different ones. A queue is found by a
 //! hash of its path. Nothing goes through the queues in the order of the hash.
 
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
 use super::flow_order::Member;
 use crate::pairs::Queue;
 
@@ -25,8 +28,8 @@ pub struct PathQueues {
     first: Vec<u32>,
     /// By queue, the next one with the same last bits; [`NONE`] if there is none.
     next: Vec<u32>,
-    /// By the length of their paths, the ids that are free.
-    vacant: Vec<Vec<u32>>,
+    /// By the length of their paths, the ids that are free. The lowest is taken first.
+    vacant: Vec<BinaryHeap<Reverse<u32>>>,
     /// Number of queues.
     count: usize,
 }
@@ -36,7 +39,7 @@ impl PathQueues {
     pub fn clear(&mut self) {
         self.first.fill(NONE);
         self.count = 0;
-        self.vacant.iter_mut().for_each(Vec::clear);
+        self.vacant.iter_mut().for_each(BinaryHeap::clear);
         for queue in (0..self.queues.len()).rev() {
             self.queues[queue].clear();
             self.vacate(queue);
@@ -103,8 +106,8 @@ impl PathQueues {
         }
         self.count += 1;
         let length = path.clone().count();
-        let vacant = self.vacant.get_mut(length).and_then(Vec::pop);
-        let queue = vacant.map_or(self.queues.len(), |queue| queue as usize);
+        let vacant = self.vacant.get_mut(length).and_then(BinaryHeap::pop);
+        let queue = vacant.map_or(self.queues.len(), |Reverse(queue)| queue as usize);
         if vacant.is_none() {
             let start = self.links.len() as u32;
             self.links.extend(path);
@@ -173,8 +176,8 @@ impl PathQueues {
 
     fn vacate(&mut self, queue: usize) {
         let length = self.links(queue).len();
-        self.vacant.resize_with(self.vacant.len().max(length + 1), Vec::new);
-        self.vacant[length].push(queue as u32);
+        self.vacant.resize_with(self.vacant.len().max(length + 1), BinaryHeap::new);
+        self.vacant[length].push(Reverse(queue as u32));
     }
 }
 

@@ -180,7 +180,8 @@ impl WaterLevels {
         self.dense.is_some()
     }
 
-    /// If they are [noted](WaterLevels::note_touched), the links of which another amount is used or free than when that was last handed on.
+    /// If they are [noted](WaterLevels::note_touched), the links of which another amount is used or free than when that
+    /// was last handed on.
     pub fn touched(&self) -> impl Iterator<Item = usize> + '_ {
         self.touched.iter()
     }
@@ -518,8 +519,8 @@ impl WaterLevels {
         self.links.used[link] = rest + weight * lowered;
     }
 
-    /// Makes `moving` the bundles that cross a link and have a rate above `level` by another one. Returns a bound of the
-    /// rates of the others.
+    /// Makes `moving` the bundles that cross a link and have a rate above `level` by another one. Returns a bound of
+    /// the rates of the others.
     fn find_higher(&mut self, bundles: &Bundles, link: usize, level: f64) -> f64 {
         let WaterLevels { links, crossing, dense, moving, .. } = self;
         moving.clear();
