@@ -37,10 +37,11 @@ bin=$work/full/bin
 "$bin/mypy"
 
 # The source distribution is complete: it compiles elsewhere. It is unpacked outside of this folder;
-# inside, Cargo would read its configuration twice, and compile everything again.
+# inside, Cargo would read its configuration twice, and compile everything again. The files are as new as this run
+# (-m): the archive gives them a time of long ago, and Cargo would take what it made of earlier sources for theirs.
 "$bin/maturin" sdist --out "$work/dist" 2>/dev/null
 mkdir "$work/source"
-tar -xzf "$work"/dist/covey-*.tar.gz --strip-components 1 -C "$work/source"
+tar -xmzf "$work"/dist/covey-*.tar.gz --strip-components 1 -C "$work/source"
 # It has fewer crates than the lock file, so Cargo must not look for other versions.
 cargo fetch --quiet --locked
 (cd "$work/source" && PYO3_NO_PYTHON=1 PYO3_BUILD_EXTENSION_MODULE=1 \
