@@ -5,7 +5,7 @@
 //! gives away. The other is its plan, whose three lists begin empty and double from 4 as they grow.
 //! So the number of allocations depends on the maximum number of coflows present at once, and not
 //! on the length of the run. A plan's sorted lists are in blocks, and how full these are depends on what came and
-//! went before: a longer run may need one or two more.
+//! went before: a longer run of `stream` may need one or two more.
 
 mod common;
 mod counting;
@@ -21,7 +21,7 @@ use covey_trace::{Coflow, Workload};
 /// Seconds after which sixty shuffles have ended under every policy.
 const OVER_S: f64 = 2000.0;
 
-/// Blocks that a longer run may need.
+/// Blocks that a longer run of `stream` may need, which waits for bytes at thousands of links.
 const BLOCKS: usize = 2;
 
 /// `times` times sixty shuffles of up to 7 x 5 flows on 12 ports. Many of them are present at once.
@@ -70,6 +70,8 @@ fn a_second_run_allocates_its_outcome_and_its_plan() {
     for spec in specs.filter(|spec| !spec.contains("random") && !has_lists(spec)) {
         let [once, thrice] = [1, 3].map(|times| in_second_run(&busy(times), spec));
         assert!(once <= outcome + plan, "{spec}: {once} allocations");
-        assert!(thrice <= once + BLOCKS, "{spec}: {once} allocations, in a longer run {thrice}");
+        let blocks = if spec.starts_with("stream") { BLOCKS } else { 0 };
+        let expected = once..=once + blocks;
+        assert!(expected.contains(&thrice), "{spec}: {once} allocations, in a longer run {thrice}");
     }
 }
