@@ -67,7 +67,7 @@ fn check_rounds(rounds: usize, changes: u64, links: u64, is_dense: bool) {
                 end(&mut levels, &mut bundles, flows.swap_remove(flow));
                 continue;
             }
-            let mut path: Vec<u32> = (0..6).map(|_| below(links) as u32).collect();
+            let mut path: Vec<u32> = (0..=below(14)).map(|_| below(links) as u32).collect();
             path.sort_unstable();
             path.dedup();
             let (bundle, is_new) = bundles.add(0, path.into_iter().map(LinkId), 1.0);
