@@ -206,16 +206,13 @@ impl CoordinatorState {
                 continue;
             }
             let (demand, progress) = self.driver.progress_mut(coflow.id);
-            progress.link_left.fill(0.0);
             for p in demand.active() {
                 let sent = coflow.flows.get(demand.index(p)).map_or(0.0, |flow| flow.sent);
                 // Something is left of a flow whose end has not been reported.
                 let left = (progress.size[p] - sent).max(1.0_f64.min(progress.size[p]));
                 progress.left[p] = left / progress.scale;
-                for l in demand.path(p) {
-                    progress.link_left[l] += progress.left[p];
-                }
             }
+            progress.add_up_links(demand);
         }
     }
 }

@@ -139,6 +139,16 @@ pub struct Progress {
     pub link_left: Vec<f64>,
 }
 
+impl Progress {
+    /// Adds up what is left of the active flows at each link.
+    pub fn add_up_links(&mut self, demand: &Demand) {
+        self.link_left.fill(0.0);
+        for p in demand.active() {
+            demand.path(p).for_each(|l| self.link_left[l] += self.left[p]);
+        }
+    }
+}
+
 impl CoflowState {
     pub(super) fn vacant() -> CoflowState {
         CoflowState {

@@ -221,15 +221,19 @@ impl ClassFlows {
         (target - served) * self.unit(state, id, position as u32)
     }
 
-    /// Writes the bytes left of the flows of one coflow into the state.
+    /// Writes the bytes left of the flows of one coflow into the state, but not what is left at links, which nobody
+    /// reads before all flows are written.
     pub(crate) fn write_back_of(&mut self, network: &mut Network<'_>, id: CoflowId) {
         self.now = network.now;
         let Some(shares) = network.allocator.class_shares() else { return };
-        for position in 0..self.targets.get(id.index()).map_or(0, Vec::len) {
-            if let Some(seat) = self.seat(shares, id, position) {
-                let left = self.left(network.state, seat, id, position);
-                write_left(network.state, id, position as u32, left);
-            }
+        let Some(targets) = self.targets.get(id.index()) else { return };
+        let (_, progress) = network.state.progress_mut(id);
+        let flows = targets.iter().zip(shares.bundles_of(id)).enumerate();
+        for (position, (target, &bundle)) in flows.filter(|(_, (target, _))| !target.is_nan()) {
+            let Some(bundle) = self.bundles.get(bundle as usize) else { continue };
+            let unit = self.measure.of(progress.size[position]);
+            let served = self.served(bundle);
+            progress.left[position] = (target - served) * unit / progress.scale;
         }
     }
 
@@ -495,9 +499,14 @@ impl Integrator for ClassFlows {
             let served = self.served(bundle);
             for member in bundle.flows.iter() {
                 let unit = self.unit(network.state, member.coflow, member.position);
+                let (_, progress) = network.state.progress_mut(member.coflow);
                 let left = (member.target.0 - served) * unit;
-                write_left(network.state, member.coflow, member.position, left);
+                progress.left[member.position as usize] = left / progress.scale;
             }
+        }
+        for k in 0..network.state.present().len() {
+            let (demand, progress) = network.state.progress_mut(network.state.present()[k]);
+            progress.add_up_links(demand);
         }
     }
 

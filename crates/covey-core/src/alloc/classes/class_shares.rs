@@ -245,6 +245,12 @@ impl ClassShares {
         Some(*bundle).filter(|&bundle| bundle != NONE)
     }
 
+    /// The bundles of a coflow's flows, by position, as far as any of them has had one. Where a flow has none, there is
+    /// no bundle with that number.
+    pub fn bundles_of(&self, id: CoflowId) -> &[u32] {
+        self.bundle_of.get(id.index()).map_or(&[], |bundles| bundles)
+    }
+
     /// Number of links of the fabric.
     pub fn links(&self) -> usize {
         self.capacity.len()
