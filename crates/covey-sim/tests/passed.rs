@@ -85,6 +85,7 @@ impl Policy<Clairvoyant> for Watching {
         }
         (self.serve)(view, plan);
         for &coflow in view.coflows() {
+            check_left(view, coflow);
             let begin = view.arrival(coflow) + self.delay_s;
             if !begin.due(view.now()) {
                 plan.wake_at(begin);
@@ -100,6 +101,23 @@ impl Policy<Clairvoyant> for Watching {
             }
         }
         Answer::Replaced
+    }
+}
+
+/// What is left of a coflow at the links of hosts is what is left of the flows that begin or end there.
+fn check_left(view: &View<'_, Clairvoyant>, coflow: CoflowId) {
+    let mut by_link: BTreeMap<LinkId, f64> = BTreeMap::new();
+    for flow in view.flows(coflow) {
+        let (sender, receiver) = view.ends(flow);
+        for link in [sender, receiver] {
+            *by_link.entry(link).or_default() += view.left(flow);
+        }
+    }
+    for (link, left) in view.left_at(coflow) {
+        if view.fabric().port_of(link).is_some() {
+            let sum = by_link.get(&link).copied().unwrap_or(0.0);
+            assert!((left - sum).abs() <= 1e-9, "{left} at {link:?}, flows have {sum}");
+        }
     }
 }
 
