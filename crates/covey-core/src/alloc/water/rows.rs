@@ -1,6 +1,5 @@
 //! By link, what the flows attached there cross beside it.
 
-use super::bundles::Bundles;
 use super::dense_rows::DenseRows;
 use super::path_rows::PathRows;
 
@@ -9,6 +8,8 @@ use super::path_rows::PathRows;
 pub enum Rows {
     Dense(DenseRows),
     Paths(PathRows),
+    /// Nobody asks: links are divided in proportion.
+    None,
 }
 
 impl Default for Rows {
@@ -20,11 +21,10 @@ impl Default for Rows {
 impl Rows {
     /// No flows on so many links; tables of links if `is_dense`.
     pub fn start(&mut self, links: usize, is_dense: bool) {
-        if is_dense != self.is_dense() {
-            *self = match is_dense {
-                true => Rows::Dense(DenseRows::default()),
-                false => Rows::default(),
-            };
+        match (&self, is_dense) {
+            (Rows::Dense(_), true) | (Rows::Paths(_), false) => {}
+            (_, true) => *self = Rows::Dense(DenseRows::default()),
+            (_, false) => *self = Rows::default(),
         }
         self.clear(links);
     }
@@ -34,6 +34,7 @@ impl Rows {
         match self {
             Rows::Dense(rows) => rows.clear(links),
             Rows::Paths(rows) => rows.clear(links),
+            Rows::None => {}
         }
     }
 
@@ -42,41 +43,43 @@ impl Rows {
         matches!(self, Rows::Dense(_))
     }
 
-    /// A bundle has been attached: it is the last in the list of its link.
-    pub fn attach(&mut self, bundles: &Bundles, bundle: u32) {
-        let (link, path, weight) =
-            (bundles.attached(bundle) as usize, bundles.path(bundle), bundles.weight(bundle));
+    /// A bundle has been attached to `link`: it is the last in its list.
+    #[inline(always)]
+    pub fn attach(&mut self, link: usize, path: &[u32], weight: f64) {
         match self {
             Rows::Dense(rows) => rows.add(link, path, weight as i32),
             Rows::Paths(rows) => rows.push(link, path, weight),
+            Rows::None => {}
         }
     }
 
-    /// A bundle is about to be detached: the last in the list of its link takes its place.
-    pub fn detach(&mut self, bundles: &Bundles, bundle: u32) {
-        let link = bundles.attached(bundle) as usize;
+    /// A bundle has been detached from `link`, where the last one in the list has taken its place.
+    #[inline(always)]
+    pub fn detach(&mut self, (link, place): (usize, usize), path: &[u32], weight: f64) {
         match self {
-            Rows::Dense(rows) => {
-                rows.add(link, bundles.path(bundle), -bundles.weight(bundle) as i32);
-            }
-            Rows::Paths(rows) => rows.swap_remove(link, bundles.place(bundle)),
-        }
-    }
-
-    /// Whether flows attached to `link` cross a link whose level is below `level`.
-    pub fn crosses_lower(&self, link: usize, level: f64, levels: &[f64]) -> bool {
-        match self {
-            Rows::Dense(rows) => rows.crosses_lower(link, level, levels),
-            Rows::Paths(rows) => rows.crosses_lower(link, level, levels),
+            Rows::Dense(rows) => rows.add(link, path, -weight as i32),
+            Rows::Paths(rows) => rows.swap_remove(link, place),
+            Rows::None => {}
         }
     }
 
     /// A bundle has got flows that count for so much, or has lost some.
-    pub fn weigh(&mut self, bundles: &Bundles, bundle: u32, by: f64) {
-        let link = bundles.attached(bundle) as usize;
+    #[inline(always)]
+    pub fn weigh(&mut self, (link, place): (usize, usize), path: &[u32], by: f64) {
         match self {
-            Rows::Dense(rows) => rows.add(link, bundles.path(bundle), by as i32),
-            Rows::Paths(rows) => rows.add_weight(link, bundles.place(bundle), by),
+            Rows::Dense(rows) => rows.add(link, path, by as i32),
+            Rows::Paths(rows) => rows.add_weight(link, place, by),
+            Rows::None => {}
+        }
+    }
+
+    /// Whether flows attached to `link` cross a link whose level is below `level`.
+    #[inline(always)]
+    pub fn crosses_lower(&self, link: usize, level: f64, levels: &[f64]) -> bool {
+        match self {
+            Rows::Dense(rows) => rows.crosses_lower(link, level, levels),
+            Rows::Paths(rows) => rows.crosses_lower(link, level, levels),
+            Rows::None => true,
         }
     }
 }

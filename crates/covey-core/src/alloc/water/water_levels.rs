@@ -241,14 +241,15 @@ impl WaterLevels {
             self.set_level(link, self.links.capacity[link]);
         }
         bundles.attach(bundle, lowest, &mut self.attached[link]);
-        self.rows.attach(bundles, bundle);
         bundles.cross(bundle, &mut self.crossing);
         self.present += 1;
         self.changes.bundles.push(bundle);
         if !self.is_dense() {
             self.note_others(bundles, bundle, self.links.level[link]);
         }
-        self.count(bundles, bundle, weight);
+        let path = bundles.path(bundle);
+        self.rows.attach(link, path, weight);
+        self.count(link, path, weight);
     }
 
     /// A bundle is attached where the level is `level`, which other links of its path have to know.
@@ -259,13 +260,14 @@ impl WaterLevels {
 
     /// A bundle has got more flows (`by > 0`) or has lost some.
     pub fn weigh(&mut self, bundles: &Bundles, bundle: u32, by: f64) {
-        self.rows.weigh(bundles, bundle, by);
-        self.count(bundles, bundle, by);
+        let (link, path) = (bundles.attached(bundle) as usize, bundles.path(bundle));
+        self.rows.weigh((link, bundles.place(bundle)), path, by);
+        self.count(link, path, by);
     }
 
-    /// The links of a bundle's path are crossed by more flows, or by fewer.
-    fn count(&mut self, bundles: &Bundles, bundle: u32, by: f64) {
-        let (link, path) = (bundles.attached(bundle) as usize, bundles.path(bundle));
+    /// More flows that are attached to `link` cross a path, or fewer.
+    #[inline(always)]
+    fn count(&mut self, link: usize, path: &[u32], by: f64) {
         let level = self.links.level[link];
         self.links.own[link] += by;
         for l in path.iter().map(|&l| l as usize) {
@@ -282,10 +284,12 @@ impl WaterLevels {
 
     /// A bundle is about to lose its last flows.
     pub fn leave(&mut self, bundles: &mut Bundles, bundle: u32) {
-        self.count(bundles, bundle, -bundles.weight(bundle));
+        let (link, path) = (bundles.attached(bundle) as usize, bundles.path(bundle));
+        let weight = bundles.weight(bundle);
+        self.rows.detach((link, bundles.place(bundle)), path, weight);
+        self.count(link, path, -weight);
         bundles.uncross(bundle, &mut self.crossing);
-        self.rows.detach(bundles, bundle);
-        bundles.detach(bundle, &mut self.attached[bundles.attached(bundle) as usize]);
+        bundles.detach(bundle, &mut self.attached[link]);
         self.present -= 1;
     }
 
@@ -312,13 +316,14 @@ impl WaterLevels {
     /// Attaches a bundle to another link, while the levels of both are `from` and `to`.
     fn move_to(&mut self, bundles: &mut Bundles, bundle: u32, link: u32, (from, to): (f64, f64)) {
         let (before, weight) = (bundles.attached(bundle) as usize, bundles.weight(bundle));
-        self.rows.detach(bundles, bundle);
+        let place = bundles.place(bundle);
         bundles.detach(bundle, &mut self.attached[before]);
         bundles.attach(bundle, link, &mut self.attached[link as usize]);
-        self.rows.attach(bundles, bundle);
         self.links.own[before] -= weight;
         self.links.own[link as usize] += weight;
         let path = bundles.path(bundle);
+        self.rows.detach((before, place), path, weight);
+        self.rows.attach(link as usize, path, weight);
         if !self.is_dense() {
             self.note_others(bundles, bundle, to);
         }
@@ -358,6 +363,7 @@ impl WaterLevels {
     pub fn divide_in_proportion(&mut self) {
         self.note_touched();
         self.divided = Some(Divided::new(self.attached.len()));
+        self.rows = Rows::None;
     }
 
     /// Works out the levels of links that have other flows than before, and attaches bundles to the lowest.
@@ -527,7 +533,7 @@ impl WaterLevels {
         let others = others.map(|(bundle, attached)| (bundle, links.level[attached as usize]));
         let none = match rows {
             Rows::Dense(rows) => !rows.is_crossed_from_higher(link, level, &links.level),
-            Rows::Paths(_) => links.others[link] <= level,
+            Rows::Paths(_) | Rows::None => links.others[link] <= level,
         };
         if none {
             debug_assert!(others.clone().all(|(_, at)| at <= level), "one is higher");
@@ -550,6 +556,7 @@ impl WaterLevels {
         let WaterLevels { links, queue, touched, notes_touched, rows, .. } = self;
         let Links { level, free, used, full, ceiling, own, count, others, .. } = links;
         let rows = match rows {
+            Rows::None => return,
             Rows::Paths(rows) => rows,
             Rows::Dense(rows) => {
                 return rows.raise(link, by, used, (full, ceiling), |word, off, used| {
@@ -643,7 +650,7 @@ impl WaterLevels {
                     open[l] -= weight;
                 }
                 links.own[link] += weight;
-                rows.attach(bundles, bundle);
+                rows.attach(link, path, weight);
             }
         }
     }
