@@ -45,6 +45,20 @@ fn bytes_that_are_rounding_are_not_relayed() {
     others_do_not_matter(&workload, &fabric, &others, &|| policy(spec)).unwrap();
 }
 
+/// A look at relays is to come when seven bytes of a DAG have been sent, which is when its first coflow ends. Whether
+/// rounding makes the look come then or never must not matter.
+#[test]
+fn no_look_at_relays_comes_with_the_end_of_a_coflow() {
+    let lines = include_str!("data/ended_at_a_look.jsonl");
+    let workload = covey_trace::read(lines.as_bytes(), "ended_at_a_look.jsonl").unwrap();
+    let flow = crate::common::flow(4, 4, 11.831414499308725);
+    let other = Coflow::new("other".to_owned(), 5.433452388081437, vec![flow]);
+    let others = Workload { ports: 5, coflows: vec![other] };
+    let fabric = Fabric::big_switch(6, 1.0).unwrap();
+    let spec = "stream:K=3,thresholds=2/2,eq=literal,ids=own,beta=0.5,escape=off";
+    others_do_not_matter(&workload, &fabric, &others, &|| policy(spec)).unwrap();
+}
+
 proptest! {
     #![proptest_config(crate::common::cases(200))]
 

@@ -36,6 +36,9 @@ struct Dag {
     ended_bytes: f64,
     /// Bytes that all of its coflows had sent when relays were last looked at.
     bytes: f64,
+    /// When a coflow of it last came or ended. A look that comes then is left out, and the next one is set: rounding
+    /// decides whether it comes first, last or never.
+    changed: Time,
     /// The number of its relays.
     relays: usize,
 }
@@ -387,7 +390,10 @@ impl Policy<NonClairvoyant> for Network {
                 self.relays.len() - 1
             });
             let bytes = view.inherited(coflow);
-            self.dags.insert(external, Dag { ended_bytes: bytes, bytes, relays });
+            let changed = view.now();
+            self.dags.insert(external, Dag { ended_bytes: bytes, bytes, changed, relays });
+        } else if let Some(dag) = self.dags.get_mut(&external) {
+            dag.changed = view.now();
         }
         self.see_started(coflow, view);
         if self.setup.tells_sizes {
@@ -429,6 +435,10 @@ impl Policy<NonClairvoyant> for Network {
     }
 
     fn dag_bytes_reached(&mut self, external: u64, bytes: f64, view: &View<'_, NonClairvoyant>) {
+        if let Some(dag) = self.dags.get_mut(&external).filter(|dag| dag.changed == view.now()) {
+            dag.bytes = dag.bytes.max(bytes);
+            return watch(&mut self.to_do.to_watch, external);
+        }
         let present_bytes = self.read_relays(external, view);
         if let Some(dag) = self.dags.get_mut(&external) {
             dag.bytes = bytes.max(dag.ended_bytes + present_bytes);
@@ -467,6 +477,7 @@ impl Policy<NonClairvoyant> for Network {
             self.vacant.extend(self.dags.remove(&external).map(|dag| Reverse(dag.relays)));
         } else if let Some(dag) = self.dags.get_mut(&external) {
             dag.ended_bytes += ended_bytes;
+            dag.changed = view.now();
         }
         watch(&mut self.to_do.to_watch, external);
         if self.setup.tells_sizes {
