@@ -31,32 +31,33 @@ const INSTEAD: [&str; 11] = [
     "fifo:share=madd,compress=32bps:0.5",
 ];
 
+/// Whether the coflows of a trace end as they do alone, on a big switch with ports of one byte per second, while a flow
+/// of another one has a `port` of its own from `arrival_s` on for `bytes`.
+fn check_beside(trace: &str, ports: u32, (port, arrival_s, bytes): (u32, f64, f64), spec: &str) {
+    let workload = covey_trace::read(trace.as_bytes(), "a trace").unwrap();
+    let flow = crate::common::flow(port, port, bytes);
+    let other = Coflow::new("other".to_owned(), arrival_s, vec![flow]);
+    let others = Workload { ports: port + 1, coflows: vec![other] };
+    let fabric = Fabric::big_switch(ports, 1.0).unwrap();
+    others_do_not_matter(&workload, &fabric, &others, &|| policy(spec)).unwrap();
+}
+
 /// Flows start just when senders mark what receivers have had. Whether rounding leaves them at 0 or at 1e-16 bytes then
 /// must not count as something that has come.
 #[test]
 fn bytes_that_are_rounding_are_not_relayed() {
-    let lines = include_str!("data/started_at_a_mark.jsonl");
-    let workload = covey_trace::read(lines.as_bytes(), "started_at_a_mark.jsonl").unwrap();
-    let flow = crate::common::flow(0, 0, 0.6573307912871168);
-    let other = Coflow::new("other".to_owned(), 1.1194652145018018, vec![flow]);
-    let others = Workload { ports: 1, coflows: vec![other] };
-    let fabric = Fabric::big_switch(3, 1.0).unwrap();
+    let trace = include_str!("data/started_at_a_mark.jsonl");
     let spec = "stream:thresholds=1/2/4,alpha=0,escape=100ms,raise=50ms,patience=1s,rtt=20ms";
-    others_do_not_matter(&workload, &fabric, &others, &|| policy(spec)).unwrap();
+    check_beside(trace, 3, (0, 1.1194652145018018, 0.6573307912871168), spec);
 }
 
 /// A look at relays is to come when seven bytes of a DAG have been sent, which is when its first coflow ends. Whether
 /// rounding makes the look come then or never must not matter.
 #[test]
 fn no_look_at_relays_comes_with_the_end_of_a_coflow() {
-    let lines = include_str!("data/ended_at_a_look.jsonl");
-    let workload = covey_trace::read(lines.as_bytes(), "ended_at_a_look.jsonl").unwrap();
-    let flow = crate::common::flow(4, 4, 11.831414499308725);
-    let other = Coflow::new("other".to_owned(), 5.433452388081437, vec![flow]);
-    let others = Workload { ports: 5, coflows: vec![other] };
-    let fabric = Fabric::big_switch(6, 1.0).unwrap();
+    let trace = include_str!("data/ended_at_a_look.jsonl");
     let spec = "stream:K=3,thresholds=2/2,eq=literal,ids=own,beta=0.5,escape=off";
-    others_do_not_matter(&workload, &fabric, &others, &|| policy(spec)).unwrap();
+    check_beside(trace, 6, (4, 5.433452388081437, 11.831414499308725), spec);
 }
 
 proptest! {
