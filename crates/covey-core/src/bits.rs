@@ -44,8 +44,18 @@ pub(crate) fn set_bit(set: &mut [u64], k: usize, is_in: bool) {
 }
 
 /// A set of numbers below its length, a bit for each.
-#[derive(Debug, Clone, PartialEq)]
+#[derive(Debug, Default, PartialEq)]
 pub struct BitSet(Vec<u64>);
+
+impl Clone for BitSet {
+    fn clone(&self) -> BitSet {
+        BitSet(self.0.clone())
+    }
+
+    fn clone_from(&mut self, other: &BitSet) {
+        self.0.clone_from(&other.0);
+    }
+}
 
 impl BitSet {
     /// The empty set, for numbers below `len`.
@@ -56,7 +66,7 @@ impl BitSet {
     /// All numbers below `len`.
     pub fn all(len: usize) -> BitSet {
         let mut set = BitSet::none(len);
-        (0..len).for_each(|k| set.insert(k));
+        set.insert_below(len);
         set
     }
 
@@ -88,6 +98,48 @@ impl BitSet {
         self.0.fill(0);
     }
 
+    /// Removes all numbers, and makes room for those below `len`.
+    pub fn restart(&mut self, len: usize) {
+        self.0.clear();
+        self.0.resize(len.div_ceil(64), 0);
+    }
+
+    /// Makes room for numbers below `len`.
+    pub fn make_room(&mut self, len: usize) {
+        self.0.resize(len.div_ceil(64).max(self.0.len()), 0);
+    }
+
+    /// Adds all numbers below `len`, for which there is room.
+    pub fn insert_below(&mut self, len: usize) {
+        self.0[..len / 64].fill(u64::MAX);
+        (len / 64 * 64..len).for_each(|k| self.insert(k));
+    }
+
+    /// The numbers, ascending.
+    pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
+        bits(self.0.iter().copied())
+    }
+
+    /// Which of the 64 numbers from `first` on it contains, a bit each.
+    #[inline]
+    pub fn run(&self, first: usize) -> u64 {
+        let (at, shift) = (first / 64, first % 64);
+        let next = self.0.get(at + 1).copied().unwrap_or(0);
+        // In two steps, as a shift by 64 is none.
+        self.0[at] >> shift | next << 1 << (63 - shift)
+    }
+
+    /// Adds those of the 64 numbers from `first` on that have a bit in `run`.
+    #[inline]
+    pub fn insert_run(&mut self, first: usize, run: u64) {
+        let (at, shift) = (first / 64, first % 64);
+        self.0[at] |= run << shift;
+        let beyond = run >> 1 >> (63 - shift);
+        if beyond != 0 {
+            self.0[at + 1] |= beyond;
+        }
+    }
+
     /// The first number that both sets have.
     pub fn first_common(&self, other: &BitSet) -> Option<usize> {
         self.common(other).next()
@@ -102,6 +154,18 @@ impl BitSet {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn runs_of_numbers_begin_anywhere() {
+        let mut set = BitSet::default();
+        for first in 0..70 {
+            set.restart(140);
+            set.insert_run(first, 1 << 63 | 1 << 9 | 1);
+            assert_eq!(set.iter().collect::<Vec<_>>(), [first, first + 9, first + 63]);
+            assert_eq!(set.run(first), 1 << 63 | 1 << 9 | 1);
+            assert_eq!(set.run(first + 9), 1 << 54 | 1);
+        }
+    }
 
     #[test]
     fn what_two_sets_have_in_common() {

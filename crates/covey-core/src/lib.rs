@@ -80,7 +80,7 @@ pub use policy::{Answer, AnyPolicy, Policy, Wants};
 pub use promises::Promises;
 pub use regrouping::{Destination, Member, OwnGroup, Regrouping};
 pub use rounding::rounded_bytes;
-pub use simd::{differences, min_by_lane, minimum, positions_where};
+pub use simd::{min_by_lane, minimum, positions_where};
 pub use split_mix::SplitMix;
 pub use time::Time;
 pub use traffic::Traffic;

@@ -1,6 +1,6 @@
 //! Links of a fabric with local numbers.
 
-use crate::bits::bits;
+use crate::bits::{BitSet, bits};
 use crate::clone_in_place::clone_in_place;
 use crate::ids::LinkId;
 use crate::link_bits::{LinkWord, common_bits};
@@ -16,9 +16,25 @@ pub struct LinkSet {
     local: Vec<u32>,
     /// Whether the words follow each other from the fabric's first on.
     is_dense: bool,
+    /// Some or all words of which all 64 links are in the set, with local numbers that follow each other; ascending.
+    whole: Vec<WholeWord>,
+    /// Local numbers of all links of the other words.
+    others: BitSet,
 }
 
-clone_in_place!(LinkSet { words, before, local, is_dense });
+clone_in_place!(LinkSet { words, before, local, is_dense, whole, others });
+
+/// 64 neighbouring links, all of which are in a set, with local numbers that follow each other: what is known of
+/// them stands in a row, in order of the fabric as in local order.
+#[derive(Debug, Clone, Copy)]
+pub struct WholeWord {
+    /// Index in [`LinkSet::words`].
+    pub word: usize,
+    /// The first link.
+    pub link: usize,
+    /// Its local number.
+    pub local: usize,
+}
 
 impl LinkSet {
     /// Removes all links.
@@ -27,12 +43,43 @@ impl LinkSet {
         self.before.clear();
         self.local.clear();
         self.is_dense = true;
+        self.whole.clear();
+        self.others.clear();
     }
 
     /// Replaces the set by these links. Their local numbers are their positions.
     pub(crate) fn rebuild(&mut self, links: &[LinkId]) {
         self.clear();
         links.iter().for_each(|link| _ = self.insert(link.index()));
+        self.find_whole();
+    }
+
+    /// Tells the whole words from the others.
+    fn find_whole(&mut self) {
+        self.others.restart(self.count());
+        for (word, it) in self.words.iter().enumerate() {
+            let first = self.before[word] as usize;
+            let numbers = &self.local[first..first + it.bits.count_ones() as usize];
+            let follow = numbers.iter().zip(numbers[0]..).all(|(local, follows)| *local == follows);
+            if it.bits == u64::MAX && follow {
+                let (link, local) = (64 * it.at as usize, numbers[0] as usize);
+                self.whole.push(WholeWord { word, link, local });
+            } else {
+                numbers.iter().for_each(|&local| self.others.insert(local as usize));
+            }
+        }
+    }
+
+    /// The words of which all 64 links are in the set, with local numbers that follow each other; ascending.
+    #[inline]
+    pub fn whole_words(&self) -> &[WholeWord] {
+        &self.whole
+    }
+
+    /// Local numbers of the links that are in no [whole word](LinkSet::whole_words).
+    #[inline]
+    pub fn others(&self) -> &BitSet {
+        &self.others
     }
 
     /// Adds a link, if it is not in the set, and gives it the next local number. Returns its local
@@ -50,7 +97,10 @@ impl LinkSet {
         if self.words[k].bits & bit == 0 {
             self.words[k].bits |= bit;
             self.before[k + 1..].iter_mut().for_each(|before| *before += 1);
-            self.local.insert(rank, self.count() as u32);
+            let local = self.count();
+            self.local.insert(rank, local as u32);
+            self.others.make_room(local + 1);
+            self.others.insert(local);
         }
         self.local[rank] as usize
     }
@@ -159,6 +209,24 @@ mod tests {
         others[1] = 1 << 1 | 1 << 2;
         assert!(a.meets(&others));
         assert_eq!(a.common(&others).collect::<Vec<_>>(), [(65, 3)]);
+    }
+
+    #[test]
+    fn whole_words_are_those_with_all_links_in_order() {
+        // The first word has all links in order, the second has one missing, and the third is in another order.
+        let mut links: Vec<u32> = (0..64).chain(64..127).chain(128..192).collect();
+        links.swap(130, 131);
+        let mut mixed = set(&links);
+        let whole = |set: &LinkSet| {
+            set.whole_words().iter().map(|it| (it.word, it.link, it.local)).collect::<Vec<_>>()
+        };
+        assert_eq!(whole(&mixed), [(0, 0, 0)]);
+        assert_eq!(mixed.others().iter().collect::<Vec<_>>(), (64..191).collect::<Vec<_>>());
+        assert_eq!(mixed.insert(127), 191);
+        assert_eq!((whole(&mixed).len(), mixed.others().contains(191)), (1, true));
+        let later = set(&(0..3).chain(64..192).collect::<Vec<_>>());
+        assert_eq!(whole(&later), [(1, 64, 3), (2, 128, 67)]);
+        assert_eq!(later.others().iter().collect::<Vec<_>>(), [0, 1, 2]);
     }
 
     #[test]

@@ -1,6 +1,6 @@
 //! Questions to many numbers at once, in forms that compile to vector instructions.
 
-use crate::bits::bits;
+use crate::bits::{BitSet, bits};
 
 /// The least of `first` and `all`. No comparison waits for the previous one.
 pub fn minimum<T: PartialOrd + Copy>(first: T, all: &[T]) -> T {
@@ -66,32 +66,59 @@ pub fn positions_where(
 
 /// Adds to `positions` those at which `a` differs from `b`; all positions of `a` if `b` has another
 /// length. Equal numbers do not differ, and neither do infinities of one sign.
-pub fn differences(a: &[f64], b: &[f64], positions: &mut Vec<u32>) {
-    const CHUNK: usize = 16;
-    if a.len() != b.len() {
-        return positions.extend(0..a.len() as u32);
+pub fn differences(a: &[f64], b: &[f64], positions: &mut BitSet) {
+    let same_length = a.len() == b.len();
+    for (k, some) in a.chunks(64).enumerate() {
+        let all = u64::MAX >> (64 - some.len());
+        let differ = match b.get(64 * k..64 * k + some.len()) {
+            Some(b) if same_length => bitmask(some.iter().zip(b).map(|(a, b)| a != b)),
+            _ => all,
+        };
+        positions.insert_run(64 * k, differ);
     }
-    let mut look = |some: std::ops::Range<usize>| {
-        positions.extend(some.filter(|&l| a[l] != b[l]).map(|l| l as u32));
-    };
-    // Whole chunks are compared first, in a form that compiles to vector instructions: few chunks
-    // differ.
-    let (chunks, _) = a.as_chunks::<CHUNK>();
-    for (k, (a, b)) in chunks.iter().zip(b.as_chunks::<CHUNK>().0).enumerate() {
-        let mut all = 0;
-        for j in 0..CHUNK {
-            all |= a[j].to_bits() ^ b[j].to_bits();
-        }
-        if all != 0 {
-            look(k * CHUNK..(k + 1) * CHUNK);
-        }
-    }
-    look(chunks.len() * CHUNK..a.len());
 }
+
+/// 64 numbers, from one of them on.
+#[inline]
+pub fn of_64(numbers: &[f64], first: usize) -> &[f64; 64] {
+    numbers[first..].first_chunk().expect("64 numbers")
+}
+
+/// The same, to be written.
+#[inline]
+pub fn of_64_mut(numbers: &mut [f64], first: usize) -> &mut [f64; 64] {
+    numbers[first..].first_chunk_mut().expect("64 numbers")
+}
+
+/// Replaces those of 64 numbers that have a bit in `which`, in a form that compiles to vector instructions.
+pub fn blend(numbers: &mut [f64; 64], by: &[f64; 64], which: u64) {
+    for (k, (numbers, by)) in numbers.chunks_mut(4).zip(by.chunks(4)).enumerate() {
+        let masks = &MASKS[(which >> (4 * k) & 15) as usize];
+        for ((number, by), mask) in numbers.iter_mut().zip(by).zip(masks) {
+            *number = f64::from_bits(number.to_bits() & !mask | by.to_bits() & mask);
+        }
+    }
+}
+
+/// For each four bits, a mask for each bit.
+static MASKS: [[u64; 4]; 16] = {
+    let mut masks = [[0; 4]; 16];
+    let mut four = 0;
+    while four < masks.len() {
+        let mut k = 0;
+        while k < 4 {
+            masks[four][k] = if four >> k & 1 == 1 { u64::MAX } else { 0 };
+            k += 1;
+        }
+        four += 1;
+    }
+    masks
+};
 
 #[cfg(test)]
 mod tests {
-    use super::{differences, min_by_lane, minimum, positions_where};
+    use super::{blend, differences, min_by_lane, minimum, positions_where};
+    use crate::bits::BitSet;
 
     #[test]
     fn the_least_is_found_wherever_it_is() {
@@ -120,18 +147,32 @@ mod tests {
 
     #[test]
     fn differences_are_found_wherever_they_are() {
-        for n in 0..40 {
+        let differences = |a: &[f64], b: &[f64]| {
+            let mut places = BitSet::none(a.len());
+            differences(a, b, &mut places);
+            places.iter().collect::<Vec<_>>()
+        };
+        for n in 0..130 {
             let a: Vec<f64> = (0..n).map(f64::from).collect();
             for k in 0..n as usize {
                 let mut b = a.clone();
                 b[k] = -1.0;
-                let mut places = Vec::new();
-                differences(&a, &b, &mut places);
-                assert_eq!(places, [k as u32]);
+                assert_eq!(differences(&a, &b), [k]);
             }
         }
-        let mut places = Vec::new();
-        differences(&[0.0, 1.0], &[0.0], &mut places);
-        assert_eq!(places, [0, 1]);
+        assert_eq!(differences(&[0.0, 1.0], &[0.0]), [0, 1]);
+        assert_eq!(differences(&[f64::INFINITY], &[f64::INFINITY]), []);
+    }
+
+    #[test]
+    fn numbers_are_replaced_where_there_is_a_bit() {
+        let by: Vec<f64> = (0..64).map(f64::from).collect();
+        for which in [0, u64::MAX, 1 << 63 | 0b1101_0010_1100] {
+            let mut numbers = [-1.0; 64];
+            blend(&mut numbers, by.as_slice().try_into().unwrap(), which);
+            for (k, number) in numbers.iter().enumerate() {
+                assert_eq!(*number, if which >> k & 1 == 1 { k as f64 } else { -1.0 });
+            }
+        }
     }
 }

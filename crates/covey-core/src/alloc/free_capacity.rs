@@ -1,9 +1,10 @@
 //! The capacity that the entries served so far have left.
 
-use crate::bits::has_bit;
+use crate::bits::{BitSet, has_bit, set_bit};
+use crate::demand::Demand;
 use crate::link_set::LinkSet;
 use crate::marked_links::MarkedLinks;
-use crate::simd::bitmask;
+use crate::simd::{bitmask, blend, of_64, of_64_mut};
 
 /// Part of a link's capacity that counts as nothing. Rounding leaves such residues.
 pub const NEGLIGIBLE: f64 = 1e-9;
@@ -68,6 +69,37 @@ impl FreeCapacity {
         }));
     }
 
+    /// Sets what is left at a link.
+    #[inline]
+    pub fn leave(&mut self, link: usize, after: f64, capacity: &[f64]) {
+        self.amount[link] = after;
+        set_bit(&mut self.open, link, after > capacity[link] * NEGLIGIBLE);
+    }
+
+    /// Sets what is `left` at those of the 64 links from `first` on that have a bit in `dirty`, and become so.
+    pub fn leave_some(&mut self, first: usize, dirty: u64, left: &[f64; 64], capacity: &[f64]) {
+        if dirty != 0 {
+            let at = first / 64;
+            self.dirty.insert_all(at, dirty);
+            blend(of_64_mut(&mut self.amount, first), left, dirty);
+            let open = open_links(left, of_64(capacity, first));
+            self.open[at] = self.open[at] & !dirty | open & dirty;
+        }
+    }
+
+    /// Sets what is `left` at those links of a coflow that are `dirty` from here on; both by local link.
+    pub fn leave_dirty(&mut self, demand: &Demand, dirty: &BitSet, left: &[f64], capacity: &[f64]) {
+        for whole in demand.set().whole_words() {
+            let differ = dirty.run(whole.local);
+            self.leave_some(whole.link, differ, of_64(left, whole.local), capacity);
+        }
+        for l in dirty.common(demand.set().others()) {
+            let link = demand.links()[l].index();
+            self.dirty.insert(link);
+            self.leave(link, left[l], capacity);
+        }
+    }
+
     /// What is left at a link, without negligible residues.
     pub fn usable(&self, capacity: &[f64], link: usize) -> f64 {
         usable(&self.amount, capacity, link)
@@ -81,5 +113,19 @@ pub fn open_links(free: &[f64], capacity: &[f64]) -> u64 {
 
 /// What is `free` at a link, without negligible residues.
 pub fn usable(free: &[f64], capacity: &[f64], link: usize) -> f64 {
-    if free[link] > capacity[link] * NEGLIGIBLE { free[link] } else { 0.0 }
+    usable_amount(free[link], capacity[link])
+}
+
+/// The same of one link.
+pub fn usable_amount(free: f64, capacity: f64) -> f64 {
+    if free > capacity * NEGLIGIBLE { free } else { 0.0 }
+}
+
+/// [`usable`] of 64 neighbouring links, in a form that compiles to vector instructions.
+pub fn usable_of(free: &[f64; 64], capacity: &[f64; 64]) -> [f64; 64] {
+    let mut usable = [0.0; 64];
+    for ((usable, free), capacity) in usable.iter_mut().zip(free).zip(capacity) {
+        *usable = usable_amount(*free, *capacity);
+    }
+    usable
 }

@@ -1,7 +1,7 @@
 //! What one coflow still wants to send, and over which links.
 //!
 //! Links are numbered locally: senders `0..S` (egress links in order of their first flow), receivers
-//! `S..S + R` (ingress links likewise), then links inside the fabric. Flows are laid out by sender,
+//! `S..S + R` (ingress links likewise), then links inside the fabric, in its order. Flows are laid out by sender,
 //! in order of registration within a sender; the number of a flow in that layout is its *position*.
 //! A sender's row is *regular* when it has exactly one flow to each receiver in order, as in a
 //! shuffle: then the bits of the row are also bits of receivers and 64 flows are looked at at once.

@@ -62,6 +62,11 @@ impl Lists {
         self.items.len()
     }
 
+    /// The items of all lists.
+    pub fn items_mut(&mut self) -> &mut [u32] {
+        &mut self.items
+    }
+
     /// The items of a list.
     #[inline]
     pub fn list(&self, list: usize) -> &[u32] {

@@ -7,7 +7,7 @@ use crate::ids::{LinkId, PortId};
 use crate::link_set::LinkSet;
 
 /// The links that the flows of one coflow cross, each at its local number: first the senders, in
-/// order of their first flows, then the receivers likewise, then the links inside the fabric.
+/// order of their first flows, then the receivers likewise, then the links inside the fabric in its order.
 #[derive(Debug, Default)]
 pub(super) struct LocalLinks {
     links: Vec<LinkId>,
@@ -42,6 +42,19 @@ impl LocalLinks {
     /// Local number of a link. A link without one gets the next.
     pub fn number(&mut self, link: LinkId, builder: &mut Builder) -> u32 {
         builder.local_of(link, &mut self.links)
+    }
+
+    /// Puts the links inside the fabric in order. Returns the new number of each, in the order of the old ones.
+    pub fn sort_inner(&mut self) -> Vec<u32> {
+        let ends = self.senders + self.receivers;
+        let mut order: Vec<u32> = (ends as u32..self.links.len() as u32).collect();
+        order.sort_unstable_by_key(|&l| self.links[l as usize]);
+        let mut numbers = vec![0; order.len()];
+        for (new, &old) in (ends as u32..).zip(&order) {
+            numbers[old as usize - ends] = new;
+        }
+        self.links[ends..].sort_unstable();
+        numbers
     }
 
     /// Every link of every path has its number: makes the set of them.

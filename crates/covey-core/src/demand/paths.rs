@@ -76,6 +76,11 @@ impl Paths {
             self.whole.clear();
         }
         builder.path = path;
+        let ends = (links.senders() + links.receivers()) as u32;
+        let numbers = links.sort_inner();
+        for l in self.whole.items_mut().iter_mut().filter(|l| **l >= ends) {
+            *l = numbers[(*l - ends) as usize];
+        }
     }
 
     /// Number of paths.

@@ -84,6 +84,49 @@ fn levels_of_wide_shuffles_equal_those_from_scratch() {
     assert!(went_on > 1000 && crossed > 100, "{went_on} and {crossed}");
 }
 
+/// Coflows that cross all of 64 neighbouring links again and again, whose amounts are worked out at once; one of them
+/// has its senders in another order.
+#[test]
+fn rates_of_wide_coflows_on_a_fat_tree_equal_those_from_scratch() {
+    let mut next = numbers();
+    let ecmp = Ecmp { mode: EcmpMode::Flow, seed: 1 };
+    let fabric = FatTree::new(8, ecmp).unwrap().fabric(1.0, 1.0).unwrap();
+    let wide = |senders: &[u32], flows_each: u32| {
+        let pairs = (0..flows_each).flat_map(|k| senders.iter().map(move |&s| (s, s + 37 * k)));
+        pairs.map(|(s, r)| flow(s, r % 128, 1.0)).collect::<Vec<_>>()
+    };
+    let (all, mut mixed): (Vec<u32>, Vec<u32>) = ((0..128).collect(), (0..128).rev().collect());
+    mixed.swap(7, 90);
+    let coflows = [wide(&all, 20), wide(&mixed, 6), wide(&all[..70], 8), wide(&all, 6)];
+    let shares = [0.0, 0.2, 0.9, 0.5, 0.7];
+    for kind in 0..4 {
+        let mut world = World::new(fabric.clone(), &coflows);
+        let mut kept = Allocator::default();
+        for step in 0..40 {
+            let mut plan = Plan::default();
+            match kind {
+                0 => {}
+                1 => plan.set_backfill(Backfill::Greedy),
+                2 => plan = divided(&world, Share::MAX_MIN, &shares),
+                _ => plan.set_layers(Layers::Weighted),
+            }
+            for (k, &id) in world.state.present().iter().enumerate().filter(|_| kind != 2) {
+                if kind == 3 && k % 2 == 0 {
+                    plan.open_layer(1.0 + k as f64);
+                }
+                plan.push(Group::Coflow(id), Share::MAX_MIN);
+            }
+            kept.allocate(&world.state, plan.ranking()).unwrap();
+            assert_same(&world.rates(&kept), &fresh(&world, &plan).unwrap());
+            let flows = world.flows();
+            assert!(flows.len() > 2000, "step {step}");
+            for _ in 0..1 + step % 3 {
+                world.end(flows[next(flows.len() as u32) as usize].id, &mut kept);
+            }
+        }
+    }
+}
+
 /// An event between two plans. Numbers are taken modulo the number of choices.
 #[derive(Debug, Clone)]
 enum Step {

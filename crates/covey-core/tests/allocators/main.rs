@@ -16,8 +16,8 @@ use common::{NaiveFlow, World, flow, load, naive};
 use covey_core::alloc::{Allocator, FlowRate, LevelChange, PlanError};
 use covey_core::state::FlowSpec;
 use covey_core::{
-    Backfill, Clairvoyant, CoflowId, Fabric, FlowId, Group, Layers, LinkId, Plan, PortId, Routes,
-    Share,
+    Backfill, Clairvoyant, CoflowId, Ecmp, EcmpMode, Fabric, FatTree, FlowId, Group, Layers,
+    LinkId, Plan, PortId, Routes, Share,
 };
 use proptest::prelude::*;
 

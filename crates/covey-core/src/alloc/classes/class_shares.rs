@@ -179,7 +179,7 @@ impl ClassShares {
                 new[0].divide_in_proportion();
             }
             if let Some(before) = before.last_mut() {
-                new[0].set_all_free(before.all_spare());
+                new[0].offer(before.all_spare());
                 before.note_touched();
             }
             self.begun += 1;

@@ -7,16 +7,17 @@ use super::incremental_max_min::{Balancing, FairLevels, LevelChange};
 use super::plan_place::PlanPlace;
 use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::FlowRate;
-use crate::alloc::free_capacity::usable;
+use crate::alloc::free_capacity::{usable, usable_of};
 use crate::alloc::rules::list;
 use crate::alloc::rules::madd::{Madd, is_madd};
 use crate::alloc::rules::progressive_filling::UNLIMITED;
 use crate::alloc::rules::sharing::{EntryFlows, Rates, RuleScratch, SharingRule, can_send};
 use crate::alloc::rules::shuffle_rows::ShuffleRows;
+use crate::bits::bits;
 use crate::demand::Demand;
 use crate::ids::CoflowId;
 use crate::plan::{Entry, Group, Rule};
-use crate::simd::differences;
+use crate::simd::{differences, of_64, of_64_mut};
 use crate::state::CoflowState;
 
 /// What one entry gives to a coflow.
@@ -116,9 +117,19 @@ impl EntryAllocation {
         both.map(move |(before, after)| if none { 0.0 } else { before - after })
     }
 
+    /// The same of the 64 local links from `first` on.
+    pub fn used_by_64(&self, first: usize) -> [f64; 64] {
+        if self.is_empty() {
+            return [0.0; 64];
+        }
+        let mut used = *of_64(&self.before, first);
+        used.iter_mut().zip(of_64(&self.after, first)).for_each(|(used, after)| *used -= after);
+        used
+    }
+
     /// Bytes per second that are left, by local link.
-    pub fn rest(&self) -> impl Iterator<Item = f64> + '_ {
-        if self.is_empty() { self.before.iter() } else { self.after.iter() }.copied()
+    pub fn all_left(&self) -> &[f64] {
+        if self.is_empty() { &self.before } else { &self.after }
     }
 
     /// Rates of single flows.
@@ -192,17 +203,17 @@ impl EntryAllocation {
         let before = std::mem::replace(&mut self.before[l], free);
         if before != free {
             self.after[l] += free - before;
-            self.fair.miss(&[l as u32]);
+            self.fair.miss(l);
         }
     }
 
     /// Makes `free` what is found at the coflow's links. What the coflow uses stays the same.
-    pub fn offer(&mut self, free: impl ExactSizeIterator<Item = f64>) {
+    pub fn offer(&mut self, free: &[f64]) {
         self.fair.miss_all();
         self.before.resize(free.len(), 0.0);
         self.after.resize(free.len(), 0.0);
         for ((before, after), free) in self.before.iter_mut().zip(&mut self.after).zip(free) {
-            *after += free - std::mem::replace(before, free);
+            *after += free - std::mem::replace(before, *free);
         }
     }
 
@@ -216,29 +227,35 @@ impl EntryAllocation {
         capacity: &[f64],
         changes: &mut Changes,
     ) {
-        let Changes { dirty: differs, previous_free, .. } = changes;
         let usable = |link: usize| usable(free, capacity, link);
-        differs.clear();
-        previous_free.clear();
+        changes.start(demand.links().len());
         if self.before.is_empty() {
             self.before.extend(demand.links().iter().map(|link| usable(link.index())));
             return;
         }
-        let mut look_at = |l: usize, link: usize| {
-            let now = usable(link);
-            let before = std::mem::replace(&mut self.before[l], now);
-            if before != now {
-                differs.push(l as u32);
-                previous_free.push(before);
-            }
-        };
-        if let Some(dirty) = dirty {
-            for (link, l) in demand.set().common(dirty) {
-                look_at(l, link);
-            }
-        } else {
+        let before = &mut self.before[..];
+        let Some(dirty) = dirty else {
             for (l, link) in demand.links().iter().enumerate() {
-                look_at(l, link.index());
+                changes.find(l, &mut before[l], usable(link.index()));
+            }
+            return;
+        };
+        let set = demand.set();
+        let mut whole = set.whole_words().iter().peekable();
+        for (k, word) in set.words().iter().enumerate() {
+            let here = word.bits & dirty[word.at as usize];
+            let whole = whole.next_if(|whole| whole.word == k);
+            if here == 0 {
+                continue;
+            }
+            if let Some(whole) = whole {
+                let now = usable_of(of_64(free, whole.link), of_64(capacity, whole.link));
+                changes.find_run(whole.local, here, of_64_mut(before, whole.local), &now);
+            } else {
+                for bit in bits([here].into_iter()) {
+                    let l = set.local_in(k, bit);
+                    changes.find(l, &mut before[l], usable(64 * word.at as usize + bit));
+                }
             }
         }
     }

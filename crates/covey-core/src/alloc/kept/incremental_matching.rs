@@ -22,7 +22,7 @@ use crate::alloc::flow_rate::FlowRate;
 use crate::alloc::free_capacity::NEGLIGIBLE;
 use crate::alloc::rules::most_loaded_first::{MostLoadedFirst, sort_most_loaded_first};
 use crate::alloc::rules::sharing::can_send;
-use crate::bits::{has_bit, set_bit};
+use crate::bits::{BitSet, has_bit, set_bit};
 use crate::demand::Demand;
 use crate::state::CoflowState;
 
@@ -142,7 +142,7 @@ impl MatchedFlows {
         }
         if !is_new && self.flows.is_empty() && !can_send(demand, before) {
             self.is_open_stale = true;
-            found.iter().for_each(|&l| after[l as usize] = before[l as usize]);
+            found.iter().for_each(|l| after[l] = before[l]);
             return left.clone_from(found);
         }
         let begins_anywhere =
@@ -153,10 +153,9 @@ impl MatchedFlows {
         self.valid = true;
         self.begun = coflow.begun();
         scratch.dirty.resize(scratch.dirty.len().max(before.len()), false);
-        left.clear();
         let mut decision = Decision { demand, capacity, after, scratch };
         if demand.is_bipartite() {
-            found.iter().for_each(|&l| decision.set(l as usize, before[l as usize]));
+            found.iter().for_each(|l| decision.set(l, before[l]));
             self.keep(&mut decision, touched);
             self.reopen(&mut decision);
             if self.most_loaded_first {
@@ -172,12 +171,12 @@ impl MatchedFlows {
             self.begin_on_paths(&mut decision, begins_anywhere);
         }
         if is_new {
-            left.extend(0..before.len() as u32);
+            left.insert_below(before.len());
         }
         for (l, was) in scratch.were.drain(..) {
             scratch.dirty[l as usize] = false;
             if !is_new && after[l as usize] != was {
-                left.push(l);
+                left.insert(l as usize);
             }
         }
     }
@@ -240,13 +239,12 @@ impl MatchedFlows {
     fn find_on_paths(
         &self,
         decision: &mut Decision<'_>,
-        found: &[u32],
+        found: &BitSet,
         before: &[f64],
-        left: &mut Vec<u32>,
+        left: &mut BitSet,
     ) -> bool {
         let mut any_crossed = false;
-        for &link in found {
-            let l = link as usize;
+        for l in found.iter() {
             if self.running[l] > 0 {
                 any_crossed = true;
                 decision.set(l, before[l]);
@@ -254,9 +252,9 @@ impl MatchedFlows {
             }
             let was = std::mem::replace(&mut decision.after[l], before[l]);
             if was != before[l] {
-                left.push(link);
+                left.insert(l);
                 if was <= 0.0 {
-                    decision.scratch.opened_alone.push(link);
+                    decision.scratch.opened_alone.push(l as u32);
                 }
             }
         }

@@ -20,7 +20,7 @@
 use super::changes::Changes;
 use super::kept_levels::KeptLevels;
 use crate::alloc::rules::progressive_filling::UNLIMITED;
-use crate::bits::bits;
+use crate::bits::{BitSet, bits};
 use crate::demand::Demand;
 use crate::ids::CoflowId;
 use crate::simd::bitmask;
@@ -110,10 +110,10 @@ impl FairLevels {
         self.tells_changes.then_some(&*self.changes)
     }
 
-    /// What is free has changed at some links, of which [`FairLevels::follow`] is not told.
-    pub fn miss(&mut self, links: &[u32]) {
+    /// What is free has changed at a link, of which [`FairLevels::follow`] is not told.
+    pub fn miss(&mut self, link: usize) {
         if let Some(kept) = &mut self.kept {
-            kept.miss(links);
+            kept.miss([link].into_iter());
         }
     }
 
@@ -125,7 +125,7 @@ impl FairLevels {
     }
 
     /// What is free has changed at some links, and the levels are to stay.
-    pub fn stay(&mut self, links: &[u32]) {
+    pub fn stay(&mut self, links: &BitSet) {
         if let Some(kept) = &mut self.kept {
             kept.stay(links);
             self.is_kept = true;

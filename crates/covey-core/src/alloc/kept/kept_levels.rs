@@ -6,8 +6,9 @@
 use crate::alloc::rules::progressive_filling::UNLIMITED;
 use crate::alloc::water::bundles::Bundles;
 use crate::alloc::water::water_levels::{MAX_DENSE_LINKS, WaterLevels};
+use crate::bits::BitSet;
 use crate::demand::Demand;
-use crate::simd::differences;
+use crate::simd::bitmask;
 
 /// Differences below this part of a link's capacity are rounding.
 const ROUNDING: f64 = 4e-12;
@@ -26,8 +27,6 @@ pub struct KeptLevels {
     all_unseen: bool,
     /// Where there are many links, those that [`KeptLevels::write`] has looked at last; some occur twice.
     written: Vec<u32>,
-    /// Working memory: what was left at each link.
-    previous_after: Vec<f64>,
 }
 
 impl KeptLevels {
@@ -46,26 +45,18 @@ impl KeptLevels {
             bundles.lay(position as u32, demand.path(position).map(|l| l as u32));
             levels.join(&mut bundles, position as u32);
         }
-        levels.set_all_free(free.iter().copied());
+        levels.set_all_free(free);
         levels.note_touched();
         levels.fill(&mut bundles);
-        KeptLevels {
-            bundles,
-            levels,
-            unseen: Vec::new(),
-            all_unseen: false,
-            written: Vec::new(),
-            previous_after: Vec::new(),
-        }
+        KeptLevels { bundles, levels, unseen: Vec::new(), all_unseen: false, written: Vec::new() }
     }
 
     /// Another amount may be free at some links, of which [`KeptLevels::follow`] is not told.
-    pub fn miss(&mut self, links: &[u32]) {
-        if LINKS_PER_UNSEEN * (self.unseen.len() + links.len()) > self.levels.levels().len() {
-            self.all_unseen = true;
-        } else {
-            self.unseen.extend_from_slice(links);
-        }
+    pub fn miss(&mut self, links: impl Iterator<Item = usize>) {
+        let most = self.levels.levels().len() / LINKS_PER_UNSEEN;
+        let room = (most + 1).saturating_sub(self.unseen.len());
+        self.unseen.extend(links.take(room).map(|l| l as u32));
+        self.all_unseen |= self.unseen.len() > most;
     }
 
     /// The same at any links.
@@ -74,10 +65,10 @@ impl KeptLevels {
     }
 
     /// The levels stay although another amount is free at some links, and what is left there follows it.
-    pub fn stay(&mut self, links: &[u32]) {
-        self.miss(links);
+    pub fn stay(&mut self, links: &BitSet) {
+        self.miss(links.iter());
         self.written.clear();
-        self.written.extend_from_slice(links);
+        self.written.extend(links.iter().map(|l| l as u32));
     }
 
     /// Whether less is done if it is known at which links another amount is free.
@@ -92,17 +83,19 @@ impl KeptLevels {
 
     /// Brings the levels up to date. Some flows have ended, and other amounts are `free`: if there are many links, at
     /// the `dirty` ones only, and those that were missed.
-    pub fn follow(&mut self, ended: impl Iterator<Item = u32>, free: &[f64], dirty: &[u32]) {
+    pub fn follow(&mut self, ended: impl Iterator<Item = u32>, free: &[f64], dirty: &BitSet) {
         self.levels.clear_changes();
         self.levels.hand_on(None);
         for position in ended {
             self.levels.leave(&mut self.bundles, position);
             self.bundles.take_away(position);
         }
-        self.miss(dirty);
+        if !self.levels.is_dense() {
+            self.miss(dirty.iter());
+        }
         if std::mem::take(&mut self.all_unseen) || self.levels.is_dense() {
             self.unseen.clear();
-            self.levels.set_all_free(free.iter().copied());
+            self.levels.set_all_free(free);
         } else {
             self.unseen.iter().for_each(|&l| self.levels.set_free(l as usize, free[l as usize]));
             debug_assert!(self.levels.knows(free));
@@ -117,7 +110,7 @@ impl KeptLevels {
         free: &[f64],
         levels: &mut [f64],
         after: &mut [f64],
-        dirty_after: &mut Vec<u32>,
+        dirty_after: &mut BitSet,
     ) {
         for (level, now) in levels.iter_mut().zip(self.levels.levels()) {
             *level = limited(*now);
@@ -135,7 +128,7 @@ impl KeptLevels {
         free: &[f64],
         levels: &mut [f64],
         after: &mut [f64],
-        dirty_after: &mut Vec<u32>,
+        dirty_after: &mut BitSet,
     ) {
         for &l in &self.levels.changes().levels {
             levels[l as usize] = limited(self.levels.levels()[l as usize]);
@@ -149,20 +142,22 @@ impl KeptLevels {
         for &l in &self.written {
             let now = left(self.levels.link(l as usize), free[l as usize], after[l as usize]);
             if std::mem::replace(&mut after[l as usize], now) != now {
-                dirty_after.push(l);
+                dirty_after.insert(l as usize);
             }
         }
     }
 
-    /// Writes down what is left of what is `free` at all links.
-    fn write_after(&mut self, free: &[f64], after: &mut [f64], dirty_after: &mut Vec<u32>) {
-        self.previous_after.clear();
-        self.previous_after.extend_from_slice(after);
-        // Without branches, so it compiles to vector instructions.
-        for ((after, free), link) in after.iter_mut().zip(free).zip(self.levels.links()) {
-            *after = left(link, *free, *after);
+    /// Writes down what is left of what is `free` at all links, in a form that compiles to vector instructions.
+    fn write_after(&mut self, free: &[f64], after: &mut [f64], dirty_after: &mut BitSet) {
+        for (word, (after, free)) in after.chunks_mut(64).zip(free.chunks(64)).enumerate() {
+            let links = self.levels.links_in(64 * word..64 * word + free.len());
+            let columns = after.iter_mut().zip(free).zip(links);
+            let differ = bitmask(columns.map(|((after, free), link)| {
+                let now = left(link, *free, *after);
+                std::mem::replace(after, now) != now
+            }));
+            dirty_after.insert_run(64 * word, differ);
         }
-        differences(after, &self.previous_after, dirty_after);
     }
 
     /// The link that limits the flow at a position.
@@ -224,7 +219,7 @@ mod tests {
             let mut free = vec![1.0; links];
             let mut kept = KeptLevels::new(&demand, std::iter::repeat_n(1.0, links), &free);
             let (mut levels, mut after) = (vec![UNLIMITED; links], free.clone());
-            let mut dirty_after = Vec::new();
+            let mut dirty_after = BitSet::none(links);
             kept.write_all(&free, &mut levels, &mut after, &mut dirty_after);
             while demand.unfinished() > 0 {
                 let mut filling = PathFilling::default();
@@ -240,14 +235,15 @@ mod tests {
                     assert!((rest - after).abs() < 1e-9, "link {l}: {rest} {after}");
                     assert!((0.0..=free[l]).contains(after), "link {l}: {after} of {}", free[l]);
                 }
-                let mut dirty = Vec::new();
+                let mut dirty = BitSet::none(links);
                 for _ in 0..below(4) {
-                    let l = below(links as u64);
-                    free[l as usize] = [0.0, 0.25, 0.3, 1.0][below(4) as usize];
-                    dirty.push(l as u32);
+                    let l = below(links as u64) as usize;
+                    free[l] = [0.0, 0.25, 0.3, 1.0][below(4) as usize];
+                    dirty.insert(l);
                 }
                 if below(4) == 0 {
-                    kept.miss(&std::mem::take(&mut dirty));
+                    kept.miss(dirty.iter());
+                    dirty.clear();
                 }
                 let active: Vec<usize> = demand.active().collect();
                 let ended: Vec<usize> = active.into_iter().filter(|_| below(20) == 0).collect();
@@ -257,7 +253,7 @@ mod tests {
                 dirty_after.clear();
                 kept.write(&free, &mut levels, &mut after, &mut dirty_after);
                 for (l, (before, after)) in before.iter().zip(&after).enumerate() {
-                    assert_eq!(before != after, dirty_after.contains(&(l as u32)), "link {l}");
+                    assert_eq!(before != after, dirty_after.contains(l), "link {l}");
                 }
             }
         }

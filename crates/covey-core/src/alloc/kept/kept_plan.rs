@@ -239,7 +239,8 @@ impl KeptPlan {
         } else {
             steps.remove(rank);
             if !part.is_empty() {
-                steps.leave(rank, links, part.before.iter().copied(), part.rest());
+                let (before, left) = (part.before.iter(), part.all_left().iter());
+                steps.leave(rank, links, before.copied(), left.copied());
             }
         }
         if which == Which::Provisional {

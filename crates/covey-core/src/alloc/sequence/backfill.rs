@@ -290,7 +290,7 @@ impl Visit<'_> {
         if is_new {
             mine.leave(demand, 0..links, |l| main.after[l], capacity, spare);
         } else {
-            let dirty = scratch.changes.dirty_after.iter().map(|&l| l as usize);
+            let dirty = scratch.changes.dirty_after.iter();
             mine.leave(demand, dirty, |l| main.after[l], capacity, spare);
         }
         if is_reported {
@@ -311,7 +311,7 @@ fn find(
     capacity: &[f64],
     changes: &mut Changes,
 ) {
-    changes.clear();
+    changes.start(spare.len());
     let is_new = main.before.is_empty();
     main.idle.end();
     main.before.resize(spare.len(), 0.0);
@@ -321,9 +321,7 @@ fn find(
         if is_new {
             main.before[l] = now;
         } else if !is_same(before, now, capacity[demand.links()[l].index()]) {
-            main.before[l] = now;
-            changes.dirty.push(l as u32);
-            changes.previous_free.push(before);
+            changes.find(l, &mut main.before[l], now);
         }
     }
 }

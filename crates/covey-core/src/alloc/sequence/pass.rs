@@ -144,8 +144,7 @@ impl Pass {
         }
         let part = allocation.part_mut(which);
         part.after.clone_from(&part.before);
-        self.scratch.changes.dirty.clear();
-        self.scratch.changes.previous_free.clear();
+        self.scratch.changes.start(demand.links().len());
         // Links that are dirty before the coflow are dirty behind it, too, where it takes nothing.
         self.decide(request)
     }
@@ -173,22 +172,13 @@ impl Pass {
         let Request { state, id, which, entry } = request;
         self.share_found(request)?;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
-        let FreeCapacity { amount, dirty, open } = &mut self.free;
-        let part = self.coflows[id].part_mut(which);
-        let mut leave = |link: usize, after: f64| {
-            amount[link] = after;
-            set_bit(open, link, after > capacity[link] * NEGLIGIBLE);
-        };
+        let (free, after) = (&mut self.free, &self.coflows[id].part(which).after);
         if self.is_from_scratch {
-            for (link, after) in demand.links().iter().zip(&part.after) {
-                leave(link.index(), *after);
+            for (link, after) in demand.links().iter().zip(after) {
+                free.leave(link.index(), *after, capacity);
             }
         } else {
-            for l in self.scratch.changes.dirty_after.iter().map(|&l| l as usize) {
-                let link = demand.links()[l].index();
-                dirty.insert(link);
-                leave(link, part.after[l]);
-            }
+            free.leave_dirty(demand, &self.scratch.changes.dirty_after, after, capacity);
         }
         self.may_begin_idle(request.state, id, which, entry);
         Ok(())

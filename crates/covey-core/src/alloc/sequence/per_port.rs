@@ -15,7 +15,7 @@
 use super::link_shares::LinkShares;
 use super::pass::{Pass, Request};
 use crate::alloc::error::PlanError;
-use crate::alloc::free_capacity::{FreeCapacity, NEGLIGIBLE};
+use crate::alloc::free_capacity::{FreeCapacity, NEGLIGIBLE, open_links, usable_amount, usable_of};
 use crate::alloc::kept::entry_allocation::EntryAllocation;
 use crate::alloc::kept::target::{Which, checked};
 use crate::bits::{bits, set_bit};
@@ -23,6 +23,7 @@ use crate::demand::Demand;
 use crate::ids::{CoflowId, LinkId};
 use crate::marked_links::MarkedLinks;
 use crate::plan::{Entry, Group, Ranking, Rule};
+use crate::simd::{bitmask, blend, of_64, of_64_mut};
 use crate::state::State;
 
 /// Shares of links by coflow, and working memory.
@@ -44,17 +45,27 @@ pub struct PerPort {
     dirty: MarkedLinks,
     /// The coflows with bounds that this pass has come to, in order.
     passed: Vec<CoflowId>,
-    /// What the present coflow finds at its links, by link of the fabric.
+    /// What the present coflow finds at its links, by local link, and by link of the fabric.
+    offered: Vec<f64>,
     found: Vec<f64>,
 }
 
 /// What a coflow finds, takes and leaves at each of its links, and the amounts between which its rates
-/// stay.
+/// stay. All amounts are in bytes per second, by local link: with all links of the fabric, 2,000 coflows on a FatTree
+/// with k = 48 take 1.2 GB.
+///
+/// Most links of a wide coflow change on each pass, so [whole words](crate::link_set::WholeWord) are gone through in
+/// vector instructions.
 #[derive(Debug, Default)]
 struct Bounds {
-    /// By local link. With all links of the fabric, 2,000 coflows on a FatTree with k = 48 take 1.2 GB.
-    links: Vec<LinkBounds>,
-    /// Bytes per second that the coflow uses of its own shares, by local link.
+    /// What is spare before the coflow.
+    spare: Vec<f64>,
+    /// How much more is spare behind the coflow than before it, as it uses less than its own shares;
+    /// negative if more.
+    adds: Vec<f64>,
+    /// The rates stay while the coflow leaves no less than nothing and no more than this.
+    slack: Vec<f64>,
+    /// What the coflow uses of its own shares.
     own: Vec<f64>,
     /// Links at which it finds another amount than at the last decision: bits of the words of
     /// [`Demand::set`].
@@ -63,29 +74,10 @@ struct Bounds {
     knows_spare: bool,
 }
 
-/// The bounds at one link.
-#[derive(Debug, Default, Clone, Copy)]
-struct LinkBounds {
-    /// What is spare before the coflow.
-    spare: f64,
-    /// How much more is spare behind the coflow than before it, as it uses less than its own shares;
-    /// negative if more.
-    adds: f64,
-    /// The rates stay while the coflow leaves no less than nothing and no more than this.
-    slack: f64,
-}
-
-impl LinkBounds {
-    /// What is spare behind the coflow if its rates stay.
-    fn left(&self) -> f64 {
-        self.spare + self.adds
-    }
-}
-
 impl Bounds {
     /// Whether bounds are kept. They are for a coflow that gets anything.
     fn are_kept(&self) -> bool {
-        !self.links.is_empty()
+        !self.spare.is_empty()
     }
 
     /// Unless bounds are kept, begins with those of a coflow that uses nothing, on a fabric of so many
@@ -95,17 +87,16 @@ impl Bounds {
             return;
         }
         *self = pool.pop().unwrap_or_default();
-        let nothing = LinkBounds { spare: 0.0, adds: 0.0, slack: f64::INFINITY };
-        self.links.clear();
-        self.own.clear();
-        // Whichever coflow has this memory next, it is enough.
-        self.links.reserve(links);
-        self.own.reserve(links);
-        self.links.resize(demand.links().len(), nothing);
-        self.own.resize(demand.links().len(), 0.0);
-        self.stale.clear();
-        self.stale.reserve(links.div_ceil(64));
-        self.stale.resize(demand.set().words().len(), 0);
+        let Bounds { spare, adds, slack, own, stale, .. } = self;
+        for (amounts, first) in [(spare, 0.0), (adds, 0.0), (slack, f64::INFINITY), (own, 0.0)] {
+            amounts.clear();
+            // Whichever coflow has this memory next, it is enough.
+            amounts.reserve(links);
+            amounts.resize(demand.links().len(), first);
+        }
+        stale.clear();
+        stale.reserve(links.div_ceil(64));
+        stale.resize(demand.set().words().len(), 0);
         self.knows_spare = false;
     }
 
@@ -116,26 +107,47 @@ impl Bounds {
         }
     }
 
+    /// What is spare at local link `l` behind the coflow if its rates stay.
+    fn left(&self, l: usize) -> f64 {
+        self.spare[l] + self.adds[l]
+    }
+
     /// Takes over what is spare at dirty links, and makes `spare` what the coflow leaves there if its rates
     /// stay. Returns whether they do.
     fn pass(&mut self, demand: &Demand, spare: &mut FreeCapacity, capacity: &[f64]) -> bool {
         let FreeCapacity { amount, dirty, open } = spare;
         let mut stay = true;
         let set = demand.set();
-        for (number, (word, stale)) in set.words().iter().zip(&mut self.stale).enumerate() {
+        let mut whole = set.whole_words().iter().peekable();
+        for (number, word) in set.words().iter().enumerate() {
             let at = word.at as usize;
             let here = word.bits & dirty.words()[at];
+            let whole = whole.next_if(|whole| whole.word == number);
             if here == 0 {
                 continue;
             }
-            *stale |= here;
+            self.stale[number] |= here;
+            if let Some(whole) = whole {
+                let amount = of_64_mut(amount, whole.link);
+                let spare = of_64_mut(&mut self.spare, whole.local);
+                blend(spare, amount, here);
+                let mut left = *spare;
+                left.iter_mut()
+                    .zip(of_64(&self.adds, whole.local))
+                    .for_each(|(l, adds)| *l += adds);
+                let bounds = left.iter().zip(of_64(&self.slack, whole.local));
+                stay &= here & bitmask(bounds.map(|(l, slack)| !((*l >= 0.0) & (l <= slack)))) == 0;
+                blend(amount, &left, here);
+                let is_open = open_links(&left, of_64(capacity, whole.link));
+                open[at] = open[at] & !here | is_open & here;
+                continue;
+            }
             let mut is_open = open[at] & !here;
             for k in bits([here].into_iter()) {
-                let link = 64 * at + k;
-                let mine = &mut self.links[set.local_in(number, k)];
-                mine.spare = amount[link];
-                let left = mine.left();
-                stay &= (left >= 0.0) & (left <= mine.slack);
+                let (link, l) = (64 * at + k, set.local_in(number, k));
+                self.spare[l] = amount[link];
+                let left = self.left(l);
+                stay &= (left >= 0.0) & (left <= self.slack[l]);
                 amount[link] = left;
                 is_open |= u64::from(left > capacity[link] * NEGLIGIBLE) << k;
             }
@@ -146,8 +158,20 @@ impl Bounds {
 
     /// What the coflow finds at one of its links, local link `l`.
     fn found(&self, (link, l): (usize, usize), capacity: &[f64]) -> f64 {
-        let all = self.links[l].spare + self.own[l];
-        if all > capacity[link] * NEGLIGIBLE { all } else { 0.0 }
+        usable_amount(self.spare[l] + self.own[l], capacity[link])
+    }
+
+    /// Makes `found` what the coflow finds at each of its links.
+    fn find_all(&self, demand: &Demand, capacity: &[f64], found: &mut Vec<f64>) {
+        found.clear();
+        found.extend(self.spare.iter().zip(&self.own).map(|(spare, own)| spare + own));
+        for whole in demand.set().whole_words() {
+            let all = of_64_mut(found, whole.local);
+            *all = usable_of(all, of_64(capacity, whole.link));
+        }
+        for l in demand.set().others().iter() {
+            found[l] = usable_amount(found[l], capacity[demand.links()[l].index()]);
+        }
     }
 
     /// Offers `part` what the coflow finds, if that is followed link by link. Returns whether it is.
@@ -180,14 +204,34 @@ impl Bounds {
         spare: &mut FreeCapacity,
         capacity: &[f64],
     ) {
-        let FreeCapacity { amount, dirty, open } = spare;
-        let mine = &mut self.links[l];
-        let adds = left - mine.spare;
-        if adds != mine.adds {
-            mine.adds = adds;
-            amount[link] = left;
-            dirty.insert(link);
-            set_bit(open, link, left > capacity[link] * NEGLIGIBLE);
+        let adds = left - self.spare[l];
+        if adds != self.adds[l] {
+            self.adds[l] = adds;
+            spare.dirty.insert(link);
+            spare.leave(link, left, capacity);
+        }
+    }
+
+    /// The same at all links, of which this is `left`.
+    fn leave_all(
+        &mut self,
+        demand: &Demand,
+        left: &[f64],
+        spare: &mut FreeCapacity,
+        capacity: &[f64],
+    ) {
+        for whole in demand.set().whole_words() {
+            let left = of_64(left, whole.local);
+            let mut adds = *left;
+            let columns = adds.iter_mut().zip(of_64(&self.spare, whole.local));
+            columns.for_each(|(adds, spare)| *adds -= spare);
+            let before = of_64_mut(&mut self.adds, whole.local);
+            let differ = bitmask(adds.iter().zip(&*before).map(|(adds, before)| adds != before));
+            *before = adds;
+            spare.leave_some(whole.link, differ, left, capacity);
+        }
+        for l in demand.set().others().iter() {
+            self.leave((demand.links()[l].index(), l), left[l], spare, capacity);
         }
     }
 
@@ -205,10 +249,38 @@ impl Bounds {
         if less != 0.0 {
             let link = demand.links()[l].index();
             self.own[l] = own;
-            self.links[l].adds -= less;
+            self.adds[l] -= less;
             self.stale[demand.set().word_of(link)] |= 1 << (link % 64);
             spare[link] += less;
             dirty.insert(link);
+        }
+    }
+
+    /// The same at all links, of which it uses what `part` has.
+    fn set_all_own(
+        &mut self,
+        demand: &Demand,
+        part: &EntryAllocation,
+        (spare, dirty): (&mut [f64], &mut MarkedLinks),
+    ) {
+        for whole in demand.set().whole_words() {
+            let mut less = *of_64(&self.own, whole.local);
+            let own = part.used_by_64(whole.local);
+            less.iter_mut().zip(&own).for_each(|(less, own)| *less -= own);
+            let differ = bitmask(less.iter().map(|less| *less != 0.0));
+            if differ == 0 {
+                continue;
+            }
+            *of_64_mut(&mut self.own, whole.local) = own;
+            let adds = of_64_mut(&mut self.adds, whole.local);
+            adds.iter_mut().zip(&less).for_each(|(adds, less)| *adds -= less);
+            let spare = of_64_mut(spare, whole.link);
+            spare.iter_mut().zip(&less).for_each(|(spare, less)| *spare += less);
+            self.stale[whole.word] |= differ;
+            dirty.insert_all(whole.link / 64, differ);
+        }
+        for l in demand.set().others().iter() {
+            self.set_own(demand, l, part.used(l), (spare, dirty));
         }
     }
 
@@ -231,11 +303,7 @@ impl Bounds {
                     self.leave((link, l), part.left(l), spare, capacity);
                 }
             }
-            None => {
-                for ((l, link), left) in links.iter().enumerate().zip(part.rest()) {
-                    self.leave((link.index(), l), left, spare, capacity);
-                }
-            }
+            None => self.leave_all(demand, part.all_left(), spare, capacity),
         }
         stale.fill(0);
         self.stale = stale;
@@ -243,7 +311,7 @@ impl Bounds {
         let told = part.level_changes().filter(|_| !new);
         let all = if told.is_none() { 0..links.len() } else { 0..0 };
         for l in told.into_iter().flatten().map(|change| change.link as usize).chain(all) {
-            self.links[l].slack = slack(l, capacity[links[l].index()] * NEGLIGIBLE);
+            self.slack[l] = slack(l, capacity[links[l].index()] * NEGLIGIBLE);
         }
     }
 }
@@ -386,11 +454,7 @@ impl PerPort {
                     bounds.set_own(demand, l, provisional.used(l), (spare, dirty));
                 }
             }
-            None => {
-                for (l, own) in provisional.uses().enumerate() {
-                    bounds.set_own(demand, l, own, (spare, dirty));
-                }
-            }
+            None => bounds.set_all_own(demand, provisional, (spare, dirty)),
         }
         Ok(true)
     }
@@ -442,13 +506,13 @@ impl PerPort {
     fn find_spare(&mut self, state: &State, id: CoflowId) {
         let demand = state.coflow(id).demand();
         let mut mine = std::mem::take(&mut self.bounds[id.index()]);
-        for (mine, link) in mine.links.iter_mut().zip(demand.links()) {
-            mine.spare = self.spare[link.index()].max(0.0);
+        for (mine, link) in mine.spare.iter_mut().zip(demand.links()) {
+            *mine = self.spare[link.index()].max(0.0);
         }
         for &before in &self.passed {
             let (theirs, set) = (&self.bounds[before.index()], state.coflow(before).demand().set());
             for (link, l) in demand.set().shared(set) {
-                mine.links[l].spare = theirs.links[set.local(link)].left();
+                mine.spare[l] = theirs.left(set.local(link));
             }
         }
         self.bounds[id.index()] = mine;
@@ -463,7 +527,7 @@ impl PerPort {
         entry: &Entry,
         is_new: bool,
     ) -> Result<(), PlanError> {
-        let PerPort { bounds, pool, found, .. } = self;
+        let PerPort { bounds, pool, found, offered, .. } = self;
         let bounds = &mut bounds[id.index()];
         let (coflow, capacity) = (state.coflow(id), state.fabric().capacity());
         let demand = coflow.demand();
@@ -471,14 +535,17 @@ impl PerPort {
         let allocation = &mut pass.coflows[id];
         let part = &mut allocation.main;
         let changes = &mut pass.scratch.changes;
-        changes.clear();
+        changes.start(demand.links().len());
         if is_new || !bounds.offer_stale(part, demand, entry, capacity) {
-            let links = demand.links().iter().enumerate().map(|(l, link)| (link.index(), l));
-            let all = links.map(|(link, l)| (link, bounds.found((link, l), capacity)));
+            bounds.find_all(demand, capacity, offered);
             if entry.rule == Rule::MaxMin {
-                part.offer(all.map(|(_, free)| free));
+                part.offer(offered);
             } else {
-                all.for_each(|(link, free)| found[link] = free);
+                demand
+                    .links()
+                    .iter()
+                    .zip(offered)
+                    .for_each(|(link, free)| found[link.index()] = *free);
                 part.find(demand, None, found, capacity, changes);
             }
         }

@@ -14,6 +14,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::ops::Range;
 
 use super::bundles::{Bundles, NONE};
 pub use super::dense_rows::MAX_DENSE_LINKS;
@@ -147,7 +148,7 @@ impl WaterLevels {
             if !self.is_dense() {
                 self.touched.iter().for_each(|link| next.set_free(link, self.spare(link)));
             } else {
-                next.set_all_free(self.all_spare());
+                next.offer(self.all_spare());
             }
         }
         self.touched.clear();
@@ -162,12 +163,19 @@ impl WaterLevels {
     }
 
     /// Sets what is free of every link for this class.
-    pub fn set_all_free(&mut self, free: impl Iterator<Item = f64>) {
-        let WaterLevels { links, queue, offered, .. } = self;
+    pub fn offer(&mut self, free: impl Iterator<Item = f64>) {
+        let mut offered = std::mem::take(&mut self.offered);
         offered.clear();
         offered.extend(free);
+        self.set_all_free(&offered);
+        self.offered = offered;
+    }
+
+    /// The same, of numbers that stand in memory.
+    pub fn set_all_free(&mut self, free: &[f64]) {
+        let WaterLevels { links, queue, .. } = self;
         let off = |links: &Links, word, off| queue.push_all(word, off, |l| links.precedence(l));
-        self.is_touched |= links.set_all_free(offered, off);
+        self.is_touched |= links.set_all_free(free, off);
         if self.notes_touched {
             self.touched.fill();
         }
@@ -213,10 +221,11 @@ impl WaterLevels {
         (self.links.capacity[link], self.links.free[link], self.links.used[link])
     }
 
-    /// [`WaterLevels::link`] of each link.
-    pub fn links(&self) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
+    /// [`WaterLevels::link`] of some links.
+    pub fn links_in(&self, some: Range<usize>) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
         let Links { capacity, free, used, .. } = &self.links;
-        capacity.iter().zip(free.iter().zip(used)).map(|(c, (free, used))| (*c, *free, *used))
+        let both = free[some.clone()].iter().zip(&used[some.clone()]);
+        capacity[some].iter().zip(both).map(|(c, (free, used))| (*c, *free, *used))
     }
 
     fn look_at(&mut self, link: usize) {

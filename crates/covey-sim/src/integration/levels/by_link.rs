@@ -12,7 +12,7 @@
 
 use covey_core::alloc::CoflowAllocation;
 use covey_core::state::Progress;
-use covey_core::{Demand, Time, differences, minimum, rounded_bytes};
+use covey_core::{Demand, Time, minimum, positions_where, rounded_bytes};
 
 use super::crossings::{Memory, crossings, few_crossings};
 use super::ends::Ends;
@@ -173,13 +173,13 @@ impl<F: Flows> Levels<F> {
         crossing.clear();
         if std::mem::take(&mut self.paused) {
             changed.extend(0..levels.len() as u32);
-            differences(&self.before, levels, crossing);
+            crossing.extend(differing(&self.before, levels));
         } else if let Some(changes) = changes {
             let crosses = changes.iter().filter(|change| change.crosses);
             crossing.extend(crosses.map(|change| change.link));
             changed.extend(changes.iter().map(|change| change.link));
         } else {
-            differences(&self.level, levels, changed);
+            changed.extend(differing(&self.level, levels));
             crossing.extend_from_slice(changed);
         }
         for l in changed.iter().map(|&l| l as usize) {
@@ -525,6 +525,11 @@ impl Limit {
             stale: false,
         }
     }
+}
+
+/// The links of which two lists of levels have another one.
+fn differing(before: &[f64], now: &[f64]) -> impl Iterator<Item = u32> {
+    positions_where(before, now, |before, now| before != now).map(|l| l as u32)
 }
 
 fn look_again(limit: &mut Limit, pending: &mut Vec<u32>, l: usize) {
