@@ -66,7 +66,7 @@ impl BitSet {
     /// All numbers below `len`.
     pub fn all(len: usize) -> BitSet {
         let mut set = BitSet::none(len);
-        set.insert_below(len);
+        (0..len).for_each(|k| set.insert(k));
         set
     }
 
@@ -109,35 +109,14 @@ impl BitSet {
         self.0.resize(len.div_ceil(64).max(self.0.len()), 0);
     }
 
-    /// Adds all numbers below `len`, for which there is room.
-    pub fn insert_below(&mut self, len: usize) {
-        self.0[..len / 64].fill(u64::MAX);
-        (len / 64 * 64..len).for_each(|k| self.insert(k));
-    }
-
     /// The numbers, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         bits(self.0.iter().copied())
     }
 
-    /// Which of the 64 numbers from `first` on it contains, a bit each.
-    #[inline]
-    pub fn run(&self, first: usize) -> u64 {
-        let (at, shift) = (first / 64, first % 64);
-        let next = self.0.get(at + 1).copied().unwrap_or(0);
-        // In two steps, as a shift by 64 is none.
-        self.0[at] >> shift | next << 1 << (63 - shift)
-    }
-
-    /// Adds those of the 64 numbers from `first` on that have a bit in `run`.
-    #[inline]
-    pub fn insert_run(&mut self, first: usize, run: u64) {
-        let (at, shift) = (first / 64, first % 64);
-        self.0[at] |= run << shift;
-        let beyond = run >> 1 >> (63 - shift);
-        if beyond != 0 {
-            self.0[at + 1] |= beyond;
-        }
+    /// A bit for each number.
+    pub(crate) fn words(&self) -> &[u64] {
+        &self.0
     }
 
     /// The first number that both sets have.
@@ -154,18 +133,6 @@ impl BitSet {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn runs_of_numbers_begin_anywhere() {
-        let mut set = BitSet::default();
-        for first in 0..70 {
-            set.restart(140);
-            set.insert_run(first, 1 << 63 | 1 << 9 | 1);
-            assert_eq!(set.iter().collect::<Vec<_>>(), [first, first + 9, first + 63]);
-            assert_eq!(set.run(first), 1 << 63 | 1 << 9 | 1);
-            assert_eq!(set.run(first + 9), 1 << 54 | 1);
-        }
-    }
 
     #[test]
     fn what_two_sets_have_in_common() {

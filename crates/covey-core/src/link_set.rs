@@ -36,6 +36,20 @@ pub struct WholeWord {
     pub local: usize,
 }
 
+impl WholeWord {
+    /// The first of some whole words that is the one with index `word`, if it is among them. Those before it are taken
+    /// away: words are asked for in ascending order.
+    #[inline]
+    pub fn next(whole: &mut &[WholeWord], word: usize) -> Option<WholeWord> {
+        while let [first, rest @ ..] = whole
+            && first.word < word
+        {
+            *whole = rest;
+        }
+        whole.first().filter(|first| first.word == word).copied()
+    }
+}
+
 impl LinkSet {
     /// Removes all links.
     pub fn clear(&mut self) {

@@ -1,6 +1,7 @@
 //! Questions to many numbers at once, in forms that compile to vector instructions.
 
-use crate::bits::{BitSet, bits};
+use crate::bits::bits;
+use crate::marked_links::MarkedLinks;
 
 /// The least of `first` and `all`. No comparison waits for the previous one.
 pub fn minimum<T: PartialOrd + Copy>(first: T, all: &[T]) -> T {
@@ -66,7 +67,7 @@ pub fn positions_where(
 
 /// Adds to `positions` those at which `a` differs from `b`; all positions of `a` if `b` has another
 /// length. Equal numbers do not differ, and neither do infinities of one sign.
-pub fn differences(a: &[f64], b: &[f64], positions: &mut BitSet) {
+pub fn differences(a: &[f64], b: &[f64], positions: &mut MarkedLinks) {
     let same_length = a.len() == b.len();
     for (k, some) in a.chunks(64).enumerate() {
         let all = u64::MAX >> (64 - some.len());
@@ -118,7 +119,7 @@ static MASKS: [[u64; 4]; 16] = {
 #[cfg(test)]
 mod tests {
     use super::{blend, differences, min_by_lane, minimum, positions_where};
-    use crate::bits::BitSet;
+    use crate::marked_links::MarkedLinks;
 
     #[test]
     fn the_least_is_found_wherever_it_is() {
@@ -148,7 +149,8 @@ mod tests {
     #[test]
     fn differences_are_found_wherever_they_are() {
         let differences = |a: &[f64], b: &[f64]| {
-            let mut places = BitSet::none(a.len());
+            let mut places = MarkedLinks::default();
+            places.start(a.len());
             differences(a, b, &mut places);
             places.iter().collect::<Vec<_>>()
         };

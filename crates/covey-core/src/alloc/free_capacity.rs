@@ -1,6 +1,6 @@
 //! The capacity that the entries served so far have left.
 
-use crate::bits::{BitSet, has_bit, set_bit};
+use crate::bits::{has_bit, set_bit};
 use crate::demand::Demand;
 use crate::link_set::LinkSet;
 use crate::marked_links::MarkedLinks;
@@ -88,7 +88,13 @@ impl FreeCapacity {
     }
 
     /// Sets what is `left` at those links of a coflow that are `dirty` from here on; both by local link.
-    pub fn leave_dirty(&mut self, demand: &Demand, dirty: &BitSet, left: &[f64], capacity: &[f64]) {
+    pub fn leave_dirty(
+        &mut self,
+        demand: &Demand,
+        dirty: &MarkedLinks,
+        left: &[f64],
+        capacity: &[f64],
+    ) {
         for whole in demand.set().whole_words() {
             let differ = dirty.run(whole.local);
             self.leave_some(whole.link, differ, of_64(left, whole.local), capacity);

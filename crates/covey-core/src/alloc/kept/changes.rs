@@ -1,6 +1,6 @@
 //! What has changed for one entry since its previous decision.
 
-use crate::bits::BitSet;
+use crate::marked_links::MarkedLinks;
 use crate::simd::{bitmask, blend};
 
 /// How what an entry finds differs from its previous decision, and how what it leaves does. Links have their local
@@ -8,11 +8,11 @@ use crate::simd::{bitmask, blend};
 #[derive(Debug, Default)]
 pub struct Changes {
     /// Links at which another amount is free than at the previous decision.
-    pub dirty: BitSet,
+    pub dirty: MarkedLinks,
     /// Bytes per second that were free then, by link; valid at dirty links.
     previous_free: Vec<f64>,
     /// Links at which the entry leaves another amount than before.
-    pub dirty_after: BitSet,
+    pub dirty_after: MarkedLinks,
     /// Whether anybody reads `dirty_after`. Nobody does where ports divide their links.
     pub is_followed: bool,
 }
@@ -20,8 +20,8 @@ pub struct Changes {
 impl Changes {
     /// Nothing has changed at so many links.
     pub fn start(&mut self, links: usize) {
-        self.dirty.restart(links);
-        self.dirty_after.restart(links);
+        self.dirty.start_with_room(links);
+        self.dirty_after.start_with_room(links);
         self.previous_free.resize(links.max(self.previous_free.len()), 0.0);
     }
 

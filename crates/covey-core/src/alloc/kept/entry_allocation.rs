@@ -16,6 +16,7 @@ use crate::alloc::rules::shuffle_rows::ShuffleRows;
 use crate::bits::bits;
 use crate::demand::Demand;
 use crate::ids::CoflowId;
+use crate::link_set::WholeWord;
 use crate::plan::{Entry, Group, Rule};
 use crate::simd::{differences, of_64, of_64_mut};
 use crate::state::CoflowState;
@@ -241,14 +242,13 @@ impl EntryAllocation {
             return;
         };
         let set = demand.set();
-        let mut whole = set.whole_words().iter().peekable();
+        let mut whole = set.whole_words();
         for (k, word) in set.words().iter().enumerate() {
             let here = word.bits & dirty[word.at as usize];
-            let whole = whole.next_if(|whole| whole.word == k);
             if here == 0 {
                 continue;
             }
-            if let Some(whole) = whole {
+            if let Some(whole) = WholeWord::next(&mut whole, k) {
                 let now = usable_of(of_64(free, whole.link), of_64(capacity, whole.link));
                 changes.find_run(whole.local, here, of_64_mut(before, whole.local), &now);
             } else {
@@ -416,7 +416,7 @@ impl EntryAllocation {
                 self.after[l] = self.before[l] - (previous_free - self.after[l]);
             }
             let Changes { dirty, dirty_after, .. } = changes;
-            dirty_after.clone_from(dirty);
+            dirty_after.copy(dirty);
             self.fair.stay(dirty);
         }
         stays

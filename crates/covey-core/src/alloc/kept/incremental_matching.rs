@@ -22,8 +22,9 @@ use crate::alloc::flow_rate::FlowRate;
 use crate::alloc::free_capacity::NEGLIGIBLE;
 use crate::alloc::rules::most_loaded_first::{MostLoadedFirst, sort_most_loaded_first};
 use crate::alloc::rules::sharing::can_send;
-use crate::bits::{BitSet, has_bit, set_bit};
+use crate::bits::{has_bit, set_bit};
 use crate::demand::Demand;
+use crate::marked_links::MarkedLinks;
 use crate::state::CoflowState;
 
 /// A running flow.
@@ -143,7 +144,7 @@ impl MatchedFlows {
         if !is_new && self.flows.is_empty() && !can_send(demand, before) {
             self.is_open_stale = true;
             found.iter().for_each(|l| after[l] = before[l]);
-            return left.clone_from(found);
+            return left.copy(found);
         }
         let begins_anywhere =
             is_new || std::mem::take(&mut self.is_open_stale) || self.begun != coflow.begun();
@@ -239,9 +240,9 @@ impl MatchedFlows {
     fn find_on_paths(
         &self,
         decision: &mut Decision<'_>,
-        found: &BitSet,
+        found: &MarkedLinks,
         before: &[f64],
-        left: &mut BitSet,
+        left: &mut MarkedLinks,
     ) -> bool {
         let mut any_crossed = false;
         for l in found.iter() {

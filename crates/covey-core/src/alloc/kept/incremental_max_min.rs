@@ -20,9 +20,10 @@
 use super::changes::Changes;
 use super::kept_levels::KeptLevels;
 use crate::alloc::rules::progressive_filling::UNLIMITED;
-use crate::bits::{BitSet, bits};
+use crate::bits::bits;
 use crate::demand::Demand;
 use crate::ids::CoflowId;
+use crate::marked_links::MarkedLinks;
 use crate::simd::bitmask;
 use crate::state::CoflowState;
 
@@ -125,7 +126,7 @@ impl FairLevels {
     }
 
     /// What is free has changed at some links, and the levels are to stay.
-    pub fn stay(&mut self, links: &BitSet) {
+    pub fn stay(&mut self, links: &MarkedLinks) {
         if let Some(kept) = &mut self.kept {
             kept.stay(links);
             self.is_kept = true;

@@ -6,8 +6,8 @@
 use crate::alloc::rules::progressive_filling::UNLIMITED;
 use crate::alloc::water::bundles::Bundles;
 use crate::alloc::water::water_levels::{MAX_DENSE_LINKS, WaterLevels};
-use crate::bits::BitSet;
 use crate::demand::Demand;
+use crate::marked_links::MarkedLinks;
 use crate::simd::bitmask;
 
 /// Differences below this part of a link's capacity are rounding.
@@ -65,7 +65,7 @@ impl KeptLevels {
     }
 
     /// The levels stay although another amount is free at some links, and what is left there follows it.
-    pub fn stay(&mut self, links: &BitSet) {
+    pub fn stay(&mut self, links: &MarkedLinks) {
         self.miss(links.iter());
         self.written.clear();
         self.written.extend(links.iter().map(|l| l as u32));
@@ -83,7 +83,7 @@ impl KeptLevels {
 
     /// Brings the levels up to date. Some flows have ended, and other amounts are `free`: if there are many links, at
     /// the `dirty` ones only, and those that were missed.
-    pub fn follow(&mut self, ended: impl Iterator<Item = u32>, free: &[f64], dirty: &BitSet) {
+    pub fn follow(&mut self, ended: impl Iterator<Item = u32>, free: &[f64], dirty: &MarkedLinks) {
         self.levels.clear_changes();
         self.levels.hand_on(None);
         for position in ended {
@@ -110,7 +110,7 @@ impl KeptLevels {
         free: &[f64],
         levels: &mut [f64],
         after: &mut [f64],
-        dirty_after: &mut BitSet,
+        dirty_after: &mut MarkedLinks,
     ) {
         for (level, now) in levels.iter_mut().zip(self.levels.levels()) {
             *level = limited(*now);
@@ -128,7 +128,7 @@ impl KeptLevels {
         free: &[f64],
         levels: &mut [f64],
         after: &mut [f64],
-        dirty_after: &mut BitSet,
+        dirty_after: &mut MarkedLinks,
     ) {
         for &l in &self.levels.changes().levels {
             levels[l as usize] = limited(self.levels.levels()[l as usize]);
@@ -148,7 +148,7 @@ impl KeptLevels {
     }
 
     /// Writes down what is left of what is `free` at all links, in a form that compiles to vector instructions.
-    fn write_after(&mut self, free: &[f64], after: &mut [f64], dirty_after: &mut BitSet) {
+    fn write_after(&mut self, free: &[f64], after: &mut [f64], dirty_after: &mut MarkedLinks) {
         for (word, (after, free)) in after.chunks_mut(64).zip(free.chunks(64)).enumerate() {
             let links = self.levels.links_in(64 * word..64 * word + free.len());
             let columns = after.iter_mut().zip(free).zip(links);
@@ -219,7 +219,8 @@ mod tests {
             let mut free = vec![1.0; links];
             let mut kept = KeptLevels::new(&demand, std::iter::repeat_n(1.0, links), &free);
             let (mut levels, mut after) = (vec![UNLIMITED; links], free.clone());
-            let mut dirty_after = BitSet::none(links);
+            let mut dirty_after = MarkedLinks::default();
+            dirty_after.start(links);
             kept.write_all(&free, &mut levels, &mut after, &mut dirty_after);
             while demand.unfinished() > 0 {
                 let mut filling = PathFilling::default();
@@ -235,7 +236,8 @@ mod tests {
                     assert!((rest - after).abs() < 1e-9, "link {l}: {rest} {after}");
                     assert!((0.0..=free[l]).contains(after), "link {l}: {after} of {}", free[l]);
                 }
-                let mut dirty = BitSet::none(links);
+                let mut dirty = MarkedLinks::default();
+                dirty.start(links);
                 for _ in 0..below(4) {
                     let l = below(links as u64) as usize;
                     free[l] = [0.0, 0.25, 0.3, 1.0][below(4) as usize];
