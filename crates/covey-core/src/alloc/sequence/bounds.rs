@@ -14,7 +14,8 @@ use crate::simd::{bitmask, blend, of_64, of_64_mut};
 /// with k = 48 take 1.2 GB.
 ///
 /// Most links of a wide coflow change on each pass, so [whole words](crate::link_set::WholeWord) are gone through in
-/// vector instructions.
+/// vector instructions: on four fifths of the public Facebook trace, `fat-tree:k=8`, `fifo-lm` takes 23.0 and 26.2 s of
+/// CPU so, and 27.7 and 28.8 s link by link (two pairs).
 #[derive(Debug, Default)]
 pub struct Bounds {
     /// What is spare before the coflow.
