@@ -8,13 +8,12 @@
 
 use super::served::ServedEntries;
 use crate::alloc::error::PlanError;
-use crate::alloc::free_capacity::{FreeCapacity, NEGLIGIBLE, usable};
+use crate::alloc::free_capacity::{FreeCapacity, usable};
 use crate::alloc::kept::allocations::Allocations;
 use crate::alloc::kept::asleep::Sleepers;
 use crate::alloc::kept::entry_allocation::Scratch;
 use crate::alloc::kept::idle::OpenFlowSearch;
 use crate::alloc::kept::target::{PlacedEntry, Which, checked};
-use crate::bits::set_bit;
 use crate::ids::CoflowId;
 use crate::plan::{Entry, Group};
 use crate::state::State;
@@ -198,14 +197,12 @@ impl Pass {
         let (id, which) = (placed.coflow(), *which);
         self.share_found(Request { state, id, which, entry })?;
         let (demand, capacity) = (state.coflow(id).demand(), state.fabric().capacity());
-        let part = self.coflows[id].part_mut(which);
-        let FreeCapacity { amount, dirty, open } = &mut self.free;
+        let (free, part) = (&mut self.free, self.coflows[id].part(which));
         for (l, link) in demand.links().iter().map(|link| link.index()).enumerate() {
             let (before, after) = (part.before[l], part.after[l]);
-            if before != after || dirty.contains(link) {
-                dirty.insert(link);
-                amount[link] = after;
-                set_bit(open, link, after > capacity[link] * NEGLIGIBLE);
+            if before != after || free.dirty.contains(link) {
+                free.dirty.insert(link);
+                free.leave(link, after, capacity);
             }
         }
         self.may_begin_idle(state, id, which, entry);
