@@ -10,8 +10,9 @@
 //!
 //! On the Facebook trace, `fat-tree:k=8,place=pack`, lists take `saath` from 23.2 to 18.3 s of CPU and `graviton`
 //! from 30.5 to 24.2 s. Lists that are made at once take `covey` from 14 to 81 s, and `philae` from 13 to 23 s: their
-//! coflows begin anew again and again. It costs four bytes a flow.
+//! coflows begin anew again and again. It costs 16 bytes a flow on a FatTree.
 
+use super::path_table::PathTable;
 use crate::demand::Demand;
 
 /// The end of a list.
@@ -20,10 +21,13 @@ const NONE: u32 = u32::MAX;
 /// The active flows of a coflow, each in the list of a full link.
 #[derive(Debug, Default)]
 pub struct BlockedFlows {
-    /// Position of the first flow in the list of each local link.
+    /// Position of the first flow in the list of each local link. The last list, of no link, is empty but while links
+    /// are opened.
     first: Vec<u32>,
     /// Position of the next flow in the same list, by position.
     next: Vec<u32>,
+    /// The paths of all flows, if flows are in lists.
+    paths: PathTable,
     /// Whether the flows are in lists.
     are_noted: bool,
     /// Number of flows that were looked at while they were in no lists.
@@ -63,7 +67,7 @@ impl BlockedFlows {
             receivers,
             |position| {
                 *looked_at += 1;
-                if full_link(demand, position, free).is_none() {
+                if !is_blocked(demand, position, free) {
                     able.push(position as u32);
                 }
             },
@@ -76,8 +80,9 @@ impl BlockedFlows {
             return;
         }
         self.are_noted = true;
+        self.paths.fill(demand);
         self.first.clear();
-        self.first.resize(demand.links().len(), NONE);
+        self.first.resize(demand.links().len() + 1, NONE);
         self.next.resize(demand.width(), NONE);
         for position in demand.active() {
             let is_blocked = self.note(demand, position, free);
@@ -88,32 +93,42 @@ impl BlockedFlows {
     /// Notes a flow, which is in no list, at a full link of its path, if flows are in lists. Returns whether there is
     /// a full link.
     pub fn note(&mut self, demand: &Demand, position: usize, free: &[f64]) -> bool {
-        let Some(full) = full_link(demand, position, free) else { return false };
-        if self.are_noted {
-            self.next[position] = std::mem::replace(&mut self.first[full], position as u32);
+        if !self.are_noted {
+            return is_blocked(demand, position, free);
         }
-        true
+        let full = self.paths.full_link(position, free);
+        if full < free.len() {
+            self.put(position, full);
+        }
+        full < free.len()
+    }
+
+    /// Puts a flow at the head of a list.
+    fn put(&mut self, position: usize, list: usize) {
+        self.next[position] = std::mem::replace(&mut self.first[list], position as u32);
     }
 
     /// A link has opened. Appends the positions of the flows that can begin now to `able`.
     fn open(&mut self, link: usize, demand: &Demand, free: &[f64], able: &mut Vec<u32>) {
+        // Flows that cross no full link come into the last list: a branch would be hard to predict.
         let mut at = std::mem::replace(&mut self.first[link], NONE);
         while at != NONE {
             let position = at as usize;
             at = self.next[position];
-            if !self.note(demand, position, free) && demand.is_active(position) {
+            self.put(position, self.paths.full_link(position, free));
+        }
+        let mut at = std::mem::replace(&mut self.first[free.len()], NONE);
+        while at != NONE {
+            let position = at as usize;
+            at = self.next[position];
+            if demand.is_active(position) {
                 able.push(position as u32);
             }
         }
     }
 }
 
-/// The last full link on the path of a flow. To stop at the first takes a branch that is hard to predict, and 1 to
-/// 3 % more CPU.
-fn full_link(demand: &Demand, position: usize, free: &[f64]) -> Option<usize> {
-    let mut full = NONE;
-    for &l in demand.whole_path(position).iter() {
-        full = if free[l as usize] <= 0.0 { l } else { full };
-    }
-    (full != NONE).then_some(full as usize)
+/// Whether a flow crosses a full link.
+fn is_blocked(demand: &Demand, position: usize, free: &[f64]) -> bool {
+    demand.whole_path(position).iter().fold(false, |any, &l| any | (free[l as usize] <= 0.0))
 }

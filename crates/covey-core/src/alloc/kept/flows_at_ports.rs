@@ -1,0 +1,266 @@
+//! Matching where no path crosses an inner link: the running flows of a coflow, and those that can begin.
+
+use super::decision::Decision;
+use crate::alloc::flow_rate::FlowRate;
+use crate::alloc::rules::most_loaded_first::MostLoadedFirst;
+use crate::bits::{has_bit, set_bit};
+use crate::demand::Demand;
+use crate::marked_links::MarkedLinks;
+
+/// A running flow.
+#[derive(Debug, Clone, Copy)]
+struct RunningFlow {
+    position: u32,
+    /// Local sender and receiver.
+    ends: [u32; 2],
+    /// Bytes per second that were free there at its turn.
+    found: [f64; 2],
+    /// Bytes per second.
+    rate: f64,
+}
+
+/// The flows of a coflow whose paths are (sender, receiver).
+#[derive(Debug, Default)]
+pub struct FlowsAtPorts {
+    /// Those that run, in the order in which they take.
+    flows: Vec<RunningFlow>,
+    /// Senders and receivers with unfinished flows where something is left, a bit each.
+    open: [Vec<u64>; 2],
+}
+
+/// Working memory: ports at which flows may begin.
+#[derive(Debug, Default)]
+pub struct IdlePorts {
+    /// Senders and receivers that are open and were closed, a bit each.
+    opened: [Vec<u64>; 2],
+    most_loaded_first: MostLoadedFirst,
+}
+
+impl FlowsAtPorts {
+    pub fn is_empty(&self) -> bool {
+        self.flows.is_empty()
+    }
+
+    pub fn rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
+        self.flows.iter().map(|flow| FlowRate { position: flow.position, rate: flow.rate })
+    }
+
+    /// No flow runs.
+    pub fn clear(&mut self) {
+        self.flows.clear();
+    }
+
+    /// Takes over what is free `before` the coflow at the links of `found`. Flows may begin anywhere, or only where
+    /// something changes.
+    pub fn find(
+        &mut self,
+        decision: &mut Decision<'_>,
+        (before, found): (&[f64], &MarkedLinks),
+        anywhere: bool,
+    ) {
+        if anywhere {
+            self.open_where(decision.demand, decision.after);
+        }
+        found.iter().for_each(|l| decision.set(l, before[l]));
+    }
+
+    fn open_where(&mut self, demand: &Demand, free: &[f64]) {
+        let (senders, receivers) = (demand.senders(), demand.receivers());
+        let sides = [0..senders, senders..senders + receivers];
+        for (open, side) in self.open.iter_mut().zip(sides) {
+            open.clear();
+            open.resize(side.len().div_ceil(64), 0);
+            for (k, l) in side.enumerate() {
+                set_bit(open, k, free[l] > 0.0 && demand.count()[l] > 0);
+            }
+        }
+    }
+
+    /// Running flows take what is free now. `touched` says whether some may have ended.
+    pub fn keep(
+        &mut self,
+        decision: &mut Decision<'_>,
+        touched: bool,
+        changes: &mut Vec<FlowRate>,
+    ) {
+        let mut kept = 0;
+        for k in 0..self.flows.len() {
+            let flow = &mut self.flows[k];
+            let is_dirty = flow.ends.map(|l| decision.changed.is_dirty(l));
+            let ended = touched && !decision.demand.is_active(flow.position as usize);
+            if is_dirty[0] | is_dirty[1] | ended {
+                let was = flow.rate;
+                decision.find(&flow.ends, &mut flow.found);
+                flow.rate = if ended { 0.0 } else { least(flow.found) };
+                decision.take(&flow.ends, &flow.found, (was, flow.rate));
+                if flow.rate != was {
+                    changes.push(FlowRate { position: flow.position, rate: flow.rate });
+                }
+                if flow.rate <= 0.0 {
+                    continue;
+                }
+            }
+            if kept < k {
+                self.flows[kept] = self.flows[k];
+            }
+            kept += 1;
+        }
+        self.flows.truncate(kept);
+    }
+
+    /// Flows that do not run take what is left: those with an end that has opened, or all (`anywhere`). They do so
+    /// sender by sender in order, or the most loaded ports first.
+    pub fn begin(
+        &mut self,
+        decision: &mut Decision<'_>,
+        anywhere: bool,
+        most_loaded_first: bool,
+        idle: &mut IdlePorts,
+        changes: &mut Vec<FlowRate>,
+    ) {
+        self.reopen(decision, &mut idle.opened);
+        if anywhere {
+            idle.opened.clone_from(&self.open);
+        }
+        if most_loaded_first {
+            self.begin_most_loaded_first(decision, idle, changes);
+        } else {
+            self.begin_in_order(decision, &mut idle.opened, changes);
+        }
+    }
+
+    /// Brings `open` up to date.
+    fn reopen(&mut self, decision: &Decision<'_>, opened: &mut [Vec<u64>; 2]) {
+        let demand = decision.demand;
+        for (opened, open) in opened.iter_mut().zip(&self.open) {
+            opened.clear();
+            opened.resize(open.len(), 0);
+        }
+        for &(l, was) in decision.changed.were() {
+            let l = l as usize;
+            let (side, k) = if l < demand.senders() { (0, l) } else { (1, l - demand.senders()) };
+            let is_open = decision.after[l] > 0.0 && demand.count()[l] > 0;
+            set_bit(&mut self.open[side], k, is_open);
+            set_bit(&mut opened[side], k, is_open && was == 0.0);
+        }
+    }
+
+    fn begin_in_order(
+        &mut self,
+        decision: &mut Decision<'_>,
+        opened: &mut [Vec<u64>; 2],
+        changes: &mut Vec<FlowRate>,
+    ) {
+        let any = |set: &[u64]| set.iter().any(|word| *word != 0);
+        let mut at_any_sender = any(&opened[1]);
+        if !at_any_sender && !any(&opened[0]) {
+            return;
+        }
+        for w in 0..self.open[0].len() {
+            let with_all = opened[0][w];
+            let mut word = self.open[0][w] & if at_any_sender { u64::MAX } else { with_all };
+            while word != 0 {
+                let k = word.trailing_zeros() as usize;
+                word &= word - 1;
+                let sender = (w * 64 + k, with_all >> k & 1 == 1);
+                if self.begin_at(decision, sender, opened, changes) && at_any_sender {
+                    at_any_sender = any(&opened[1]);
+                    word &= if at_any_sender { u64::MAX } else { with_all };
+                }
+            }
+        }
+    }
+
+    /// The same for one sender; with all open receivers, or those that have opened. Returns whether
+    /// any of them is open no more.
+    fn begin_at(
+        &mut self,
+        decision: &mut Decision<'_>,
+        (sender, with_all): (usize, bool),
+        opened: &mut [Vec<u64>; 2],
+        changes: &mut Vec<FlowRate>,
+    ) -> bool {
+        let demand = decision.demand;
+        let senders = demand.senders();
+        let row = demand.row(sender).start;
+        let is_regular = demand.is_regular(sender);
+        let mut any_closed = false;
+        for (w, &active) in demand.row_bits(sender).iter().enumerate() {
+            let receivers = if with_all { &self.open[1] } else { &opened[1] };
+            let mut candidates = if is_regular { active & receivers[w] } else { active };
+            while candidates != 0 {
+                let position = row + w * 64 + candidates.trailing_zeros() as usize;
+                candidates &= candidates - 1;
+                let receiver = demand.receiver_of(position);
+                let receivers = if with_all { &self.open[1] } else { &opened[1] };
+                if !is_regular && !has_bit(receivers, receiver - senders) {
+                    continue;
+                }
+                changes.extend(self.begin_flow(decision, position, opened));
+                any_closed |= decision.after[receiver] == 0.0;
+                if decision.after[sender] == 0.0 {
+                    return any_closed;
+                }
+            }
+        }
+        any_closed
+    }
+
+    /// A flow takes what is free at its ends. Returns its rate, if that is something.
+    fn begin_flow(
+        &mut self,
+        decision: &mut Decision<'_>,
+        position: usize,
+        opened: &mut [Vec<u64>; 2],
+    ) -> Option<FlowRate> {
+        let (sender, receiver) = decision.demand.ends(position);
+        let ends = [sender as u32, receiver as u32];
+        let found = [decision.after[sender], decision.after[receiver]];
+        let rate = least(found);
+        decision.take(&ends, &found, (0.0, rate));
+        if decision.after[receiver] == 0.0 {
+            let k = receiver - decision.demand.senders();
+            set_bit(&mut self.open[1], k, false);
+            set_bit(&mut opened[1], k, false);
+        }
+        if decision.after[sender] == 0.0 {
+            set_bit(&mut self.open[0], sender, false);
+        }
+        let position = position as u32;
+        (rate > 0.0).then(|| {
+            self.flows.push(RunningFlow { position, ends, found, rate });
+            FlowRate { position, rate }
+        })
+    }
+
+    /// See [`most_loaded_first`](crate::alloc::rules::most_loaded_first).
+    fn begin_most_loaded_first(
+        &mut self,
+        decision: &mut Decision<'_>,
+        idle: &mut IdlePorts,
+        changes: &mut Vec<FlowRate>,
+    ) {
+        let demand = decision.demand;
+        let IdlePorts { opened, most_loaded_first: ports } = idle;
+        ports.collect(demand, &self.open, opened);
+        while let Some((sender, with_all)) = ports.next_sender(demand) {
+            while decision.after[sender] > 0.0
+                && let Some(position) = ports.next_flow(demand, sender)
+            {
+                let receiver = demand.receiver_of(position);
+                let receivers = if with_all { &self.open[1] } else { &opened[1] };
+                if has_bit(receivers, receiver - demand.senders()) {
+                    changes.extend(self.begin_flow(decision, position, opened));
+                    if decision.after[receiver] == 0.0 {
+                        ports.close(demand, receiver);
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// The lesser of what a flow has found free at its ends.
+fn least([at_sender, at_receiver]: [f64; 2]) -> f64 {
+    if at_sender < at_receiver { at_sender } else { at_receiver }
+}
