@@ -127,6 +127,71 @@ fn rates_of_wide_coflows_on_a_fat_tree_equal_those_from_scratch() {
     }
 }
 
+/// Flows of wide coflows on paths with inner links: few can run, and most wait at a full link. Links are looked up 64
+/// at a time. Each coflow ends whole at some time, and another takes its place.
+#[test]
+fn matching_of_wide_coflows_on_a_fat_tree_equals_that_of_the_definition() {
+    let mut next = numbers();
+    // The definition does not know the numbers of flows.
+    let ecmp = Ecmp { mode: EcmpMode::Pair, seed: 1 };
+    let fabric = FatTree::new(8, ecmp).unwrap().fabric(1.0, 1.0).unwrap();
+    let mut wide = |senders: u32, flows_each: u32| {
+        let pairs = (0..flows_each).flat_map(|k| (0..senders).map(move |s| (s, s + 37 * k)));
+        pairs.map(|(s, r)| flow((s + next(2)) % 128, r % 128, 1.0)).collect::<Vec<_>>()
+    };
+    let coflows = [wide(128, 6), wide(90, 4), wide(128, 3)];
+    let newcomers = [wide(128, 4), wide(70, 5)];
+    let mut next = numbers();
+    let kinds: [(Share<Clairvoyant>, Backfill); 3] = [
+        (Share::MATCHING, Backfill::None),
+        (Share::MATCHING_BY_LOAD, Backfill::None),
+        (Share::ALL_OR_NONE, Backfill::Skipped),
+    ];
+    for (share, backfill) in kinds {
+        let mut world = World::new(fabric.clone(), &coflows);
+        let (mut kept, mut running) = (Allocator::default(), naive::Running::default());
+        let mut newcomers = newcomers.iter();
+        let mut looked_up = 0;
+        for step in 0..60 {
+            let mut plan = Plan::default();
+            plan.set_backfill(backfill);
+            world.state.present().iter().for_each(|&id| plan.push(Group::Coflow(id), share));
+            kept.allocate(&world.state, plan.ranking()).unwrap();
+            let rates = world.rates(&kept);
+            if share == Share::MATCHING_BY_LOAD {
+                // Which flows ran before matters, and the definition does not tell how.
+                assert_maximal_in_order(&world, &plan, &rates);
+            } else {
+                let expected = naive::rates_after(&world, plan.ranking(), &mut running).unwrap();
+                let differs = (0..rates.len()).find(|&f| (rates[f] - expected[f]).abs() > 1e-9);
+                assert_eq!(differs, None, "{share:?} after {step} steps");
+            }
+            let flows = world.flows();
+            looked_up += rates.iter().filter(|rate| **rate == 0.0).count();
+            let runs: Vec<usize> = (0..flows.len()).filter(|&f| rates[f] > 0.0).collect();
+            let mut ending: Vec<FlowId> = (0..1 + step % 3)
+                .map(|_| flows[runs[next(runs.len() as u32) as usize]].id)
+                .collect();
+            match step % 20 {
+                18 => {
+                    let first = world.state.present()[0];
+                    ending = flows.iter().map(|flow| flow.id).collect();
+                    ending.retain(|flow| flow.coflow == first);
+                }
+                19 => newcomers.next().into_iter().for_each(|flows| _ = world.arrive(flows)),
+                _ => {}
+            }
+            ending.sort_unstable();
+            ending.dedup();
+            ending.into_iter().for_each(|flow| world.end(flow, &mut kept));
+            if step % 20 >= 18 {
+                replan(&mut kept);
+            }
+        }
+        assert!(looked_up > 10_000, "{looked_up}");
+    }
+}
+
 /// An event between two plans. Numbers are taken modulo the number of choices.
 #[derive(Debug, Clone)]
 enum Step {

@@ -10,7 +10,7 @@
 //!
 //! On the Facebook trace, `fat-tree:k=8,place=pack`, lists take `saath` from 23.2 to 18.3 s of CPU and `graviton`
 //! from 30.5 to 24.2 s. Lists that are made at once take `covey` from 14 to 81 s, and `philae` from 13 to 23 s: their
-//! coflows begin anew again and again. It costs 16 bytes a flow on a FatTree.
+//! coflows begin anew again and again. On a FatTree, lists and paths take 16 bytes a flow.
 
 use super::path_table::PathTable;
 use crate::demand::Demand;
@@ -21,12 +21,12 @@ const NONE: u32 = u32::MAX;
 /// The active flows of a coflow, each in the list of a full link.
 #[derive(Debug, Default)]
 pub struct BlockedFlows {
-    /// Position of the first flow in the list of each local link. The last list, of no link, is empty but while links
-    /// are opened.
+    /// Position of the first flow in the list of each local link, and of one list more. It is for flows that cross no
+    /// full link, while links are opened.
     first: Vec<u32>,
     /// Position of the next flow in the same list, by position.
     next: Vec<u32>,
-    /// The paths of all flows, if flows are in lists.
+    /// The paths of the flows in lists.
     paths: PathTable,
     /// Whether the flows are in lists.
     are_noted: bool,
@@ -85,8 +85,8 @@ impl BlockedFlows {
         self.first.resize(demand.links().len() + 1, NONE);
         self.next.resize(demand.width(), NONE);
         for position in demand.active() {
-            let is_blocked = self.note(demand, position, free);
-            debug_assert!(is_blocked, "the flow at {position} could take more");
+            let is_noted = self.note(demand, position, free);
+            debug_assert!(is_noted, "the flow at {position} could take more");
         }
     }
 

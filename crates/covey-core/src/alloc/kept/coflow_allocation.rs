@@ -263,10 +263,7 @@ impl CoflowAllocation {
     }
 
     pub(in crate::alloc) fn clear(&mut self) {
-        for part in self.parts_mut() {
-            part.clear();
-            part.place.forget();
-        }
+        self.parts_mut().for_each(EntryAllocation::restart);
         self.rows.clear();
         self.spare.clear();
         self.spare.waits.forget();

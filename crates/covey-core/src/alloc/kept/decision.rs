@@ -13,7 +13,7 @@ pub struct Decision<'a> {
     pub changed: &'a mut ChangedLinks,
 }
 
-/// The local links at which something else is left than by the previous decision.
+/// The local links at which something else may be left than by the previous decision.
 #[derive(Debug, Default)]
 pub struct ChangedLinks {
     /// Whether a link is dirty. All false between decisions.
@@ -39,7 +39,8 @@ impl ChangedLinks {
         &self.were
     }
 
-    /// No link is dirty any more. Those of which another amount is left, in `after`, are added to `left`.
+    /// No link is dirty any more. Those of which another amount is left, in `after`, are added to `left`, if the
+    /// previous decision is known.
     pub fn end(&mut self, after: &[f64], mut left: Option<&mut MarkedLinks>) {
         for (l, was) in self.were.drain(..) {
             self.dirty[l as usize] = false;

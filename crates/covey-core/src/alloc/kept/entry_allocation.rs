@@ -75,6 +75,13 @@ impl EntryAllocation {
         self.withdraw();
     }
 
+    /// Withdraws what was given, and remembers nothing of the coflow.
+    pub fn restart(&mut self) {
+        self.clear();
+        self.place.forget();
+        self.fair.restart();
+    }
+
     /// The coflow can send nothing, and is idle until it can. The capacity that it found is not kept.
     pub fn begin_idle(&mut self, demand: &Demand) {
         self.idle.begin(demand, &self.before);

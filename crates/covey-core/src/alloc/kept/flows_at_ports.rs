@@ -145,6 +145,7 @@ impl FlowsAtPorts {
         }
     }
 
+    /// Sender by sender in order of first flow, and within a sender in order of registration.
     fn begin_in_order(
         &mut self,
         decision: &mut Decision<'_>,
@@ -171,8 +172,8 @@ impl FlowsAtPorts {
         }
     }
 
-    /// The same for one sender; with all open receivers, or those that have opened. Returns whether
-    /// any of them is open no more.
+    /// Flows of one sender begin, to all open receivers or to those that have opened. Returns whether
+    /// any of these is open no more.
     fn begin_at(
         &mut self,
         decision: &mut Decision<'_>,

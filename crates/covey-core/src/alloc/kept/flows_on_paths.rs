@@ -1,4 +1,7 @@
 //! Matching on paths with inner links: the running flows of a coflow, and those that can begin.
+//!
+//! One piece of code for these and for [flows at ports](super::flows_at_ports) costs policies on the big switch 1.3 to
+//! 1.7 % more instructions.
 
 use std::ops::Range;
 

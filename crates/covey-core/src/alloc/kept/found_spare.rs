@@ -114,6 +114,7 @@ impl FoundSpare {
         capacity: &[f64],
         spare: &mut FreeCapacity,
     ) {
+        debug_assert_eq!(rest.len(), self.rest.len());
         let Some(links) = links else {
             return (0..rest.len()).for_each(|l| self.leave_at(demand, l, rest, capacity, spare));
         };

@@ -35,7 +35,7 @@ pub struct MatchedFlows {
     on_paths: FlowsOnPaths,
     /// Whether what the flows found, and which others can begin, is up to date.
     valid: bool,
-    /// Whether the latter alone is not up to date, because nothing could be sent.
+    /// Whether it is not known any more which others can begin, because nothing could be sent.
     is_open_stale: bool,
     /// How many times flows of the coflow had begun.
     begun: u32,
@@ -108,8 +108,8 @@ impl MatchedFlows {
             found.iter().for_each(|l| after[l] = before[l]);
             return left.copy(found);
         }
-        let anywhere =
-            is_new || std::mem::take(&mut self.is_open_stale) || self.begun != coflow.begun();
+        let was_stale = std::mem::take(&mut self.is_open_stale);
+        let anywhere = is_new || was_stale || self.begun != coflow.begun();
         self.valid = true;
         self.begun = coflow.begun();
         let MatchingScratch { changed, ports, paths } = scratch;

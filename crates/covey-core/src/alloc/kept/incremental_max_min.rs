@@ -95,6 +95,12 @@ impl FairLevels {
         self.tells_changes = false;
     }
 
+    /// Another coflow may come to the place of this one.
+    pub fn restart(&mut self) {
+        self.forget();
+        self.filled = 0;
+    }
+
     /// The levels are fair to all active flows of a coflow. Where paths cross inner links, all but `filled` flows
     /// crossed a full link.
     pub fn remember(&mut self, coflow: &CoflowState, filled: usize) {

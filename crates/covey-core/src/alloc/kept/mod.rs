@@ -1,12 +1,13 @@
 //! What is kept from one allocation pass to the next.
 //!
 //! For each entry: what it found and left at its links and what it gives ([`entry_allocation`]),
-//! with incremental forms of two rules (`incremental_*`; [`kept_levels`] where paths cross inner
-//! links), each as fast as what has changed. For
-//! each coflow: all its entries ([`coflow_allocation`], [`subsets`]) and what backfill found for it
-//! ([`found_spare`]); [`allocations`] holds all coflows. For coflows that can send nothing: a few
-//! bits ([`idle`], [`asleep`]). For a plan that stays in force: which entries have a step on the
-//! next pass, and which wait for which link ([`kept_plan`], [`pass_steps`], [`left_by_rank`]).
+//! with incremental forms of two rules, each as fast as what has changed: matching ([`incremental_matching`]:
+//! [`flows_at_ports`], or [`flows_on_paths`] and [`blocked_flows`] where paths cross inner links) and max-min
+//! ([`incremental_max_min`]; [`kept_levels`] there). For each coflow: all its entries
+//! ([`coflow_allocation`], [`subsets`]) and what backfill found for it ([`found_spare`]); [`allocations`] holds all
+//! coflows. For coflows that can send nothing: a few bits ([`idle`], [`asleep`]). For a plan that stays in force:
+//! which entries have a step on the next pass, and which wait for which link ([`kept_plan`], [`pass_steps`],
+//! [`left_by_rank`]).
 //!
 //! Nothing here serves an entry: the passes in `sequence` do.
 
