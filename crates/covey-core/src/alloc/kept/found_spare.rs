@@ -4,12 +4,10 @@ use std::mem::take;
 
 use super::pass_steps::PassSteps;
 use super::plan_place::Waits;
-use crate::alloc::free_capacity::{FreeCapacity, usable_amount};
-use crate::bits::{bits, set_bit};
+use crate::alloc::free_capacity::FreeCapacity;
+use crate::bits::set_bit;
 use crate::demand::Demand;
 use crate::ids::LinkId;
-use crate::link_set::WholeWord;
-use crate::marked_links::MarkedLinks;
 use crate::plan::Rank;
 
 /// What rounding makes of an amount at a link, as a part of its capacity.
@@ -23,7 +21,7 @@ pub struct FoundSpare {
     /// Bytes per second that it left.
     pub rest: Vec<f64>,
     /// Local links at which the coflow has found another amount than on the previous pass.
-    pub dirty: MarkedLinks,
+    pub dirty: Vec<u32>,
     /// Whether backfill has come to the coflow since its flows last changed.
     pub is_visited: bool,
     /// Whether it has a step of backfill, in a plan that is kept.
@@ -67,112 +65,53 @@ impl FoundSpare {
         at_new_place: Option<&[f64]>,
         spare: &mut FreeCapacity,
     ) -> bool {
-        self.dirty.start(demand.links().len());
+        self.dirty.clear();
         if self.found.is_empty() {
             let now = at_new_place.unwrap_or(&spare.amount);
             self.found.extend(demand.links().iter().map(|link| now[link.index()]));
             self.rest.clone_from(&self.found);
-            self.dirty.insert_below(self.found.len());
+            self.dirty.extend(0..self.found.len() as u32);
             return true;
         }
-        let set = demand.set();
-        let mut whole = set.whole_words();
-        for (k, word) in set.words().iter().enumerate() {
-            let at = word.at as usize;
-            let looked_at = word.bits & spare.dirty.words()[at];
-            if looked_at == 0 {
-                continue;
+        for (link, l) in demand.set().common(spare.dirty.words()) {
+            let now = spare.amount[link];
+            if std::mem::replace(&mut self.found[l], now) != now {
+                self.dirty.push(l as u32);
             }
-            spare.dirty.remove_all(at, looked_at);
-            let amount = &spare.amount[64 * at..];
-            if let Some(whole) = WholeWord::next(&mut whole, k) {
-                let mut differ = 0;
-                let found = &mut self.found[whole.local..];
-                for bit in bits([looked_at].into_iter()) {
-                    let before = std::mem::replace(&mut found[bit], amount[bit]);
-                    differ |= u64::from(before != amount[bit]) << bit;
-                }
-                self.dirty.insert_run(whole.local, differ);
-            } else {
-                for bit in bits([looked_at].into_iter()) {
-                    let l = set.local_in(k, bit);
-                    if std::mem::replace(&mut self.found[l], amount[bit]) != amount[bit] {
-                        self.dirty.insert(l);
-                    }
-                }
-            }
+        }
+        for word in demand.set().words() {
+            spare.dirty.remove_all(word.at as usize, word.bits);
         }
         false
     }
 
-    /// The coflow leaves `rest` at some of its local `links`, or at all, and what it left before at the others.
+    /// The coflow leaves `rest` at some of its `links`, and what it left before at the others.
     pub fn leave(
         &mut self,
         demand: &Demand,
-        links: Option<&MarkedLinks>,
-        rest: &[f64],
+        links: impl Iterator<Item = usize>,
+        rest: impl Fn(usize) -> f64,
         capacity: &[f64],
         spare: &mut FreeCapacity,
     ) {
-        debug_assert_eq!(rest.len(), self.rest.len());
-        let Some(links) = links else {
-            return (0..rest.len()).for_each(|l| self.leave_at(demand, l, rest, capacity, spare));
-        };
-        for whole in demand.set().whole_words() {
-            let looked_at = links.run(whole.local);
-            if looked_at == 0 {
-                continue;
+        for l in links {
+            let link = demand.links()[l].index();
+            spare.amount[link] = rest(l);
+            spare.amount[link] = spare.usable(capacity, link);
+            if is_same(spare.amount[link], self.rest[l], capacity[link]) {
+                spare.amount[link] = self.rest[l];
+            } else {
+                self.rest[l] = spare.amount[link];
+                spare.dirty.insert(link);
             }
-            let (mut differ, mut open) = (0, 0);
-            for bit in bits([looked_at].into_iter()) {
-                let (l, link) = (whole.local + bit, whole.link + bit);
-                let (amount, differs) = self.left(l, rest[l], capacity[link]);
-                spare.amount[link] = amount;
-                differ |= u64::from(differs) << bit;
-                open |= u64::from(amount > 0.0) << bit;
-            }
-            let at = whole.link / 64;
-            spare.dirty.insert_all(at, differ);
-            spare.open[at] = spare.open[at] & !looked_at | open;
+            set_bit(&mut spare.open, link, spare.amount[link] > 0.0);
         }
-        for l in links.common(demand.set().others()) {
-            self.leave_at(demand, l, rest, capacity, spare);
-        }
-    }
-
-    fn leave_at(
-        &mut self,
-        demand: &Demand,
-        l: usize,
-        rest: &[f64],
-        capacity: &[f64],
-        spare: &mut FreeCapacity,
-    ) {
-        let link = demand.links()[l].index();
-        let (amount, differs) = self.left(l, rest[l], capacity[link]);
-        spare.amount[link] = amount;
-        if differs {
-            spare.dirty.insert(link);
-        }
-        set_bit(&mut spare.open, link, amount > 0.0);
-    }
-
-    /// What the coflow leaves at a local link of this `capacity` if it takes all but `rest`, and whether that is
-    /// another amount than before.
-    #[inline]
-    fn left(&mut self, l: usize, rest: f64, capacity: f64) -> (f64, bool) {
-        let now = usable_amount(rest, capacity);
-        let differs = !is_same(now, self.rest[l], capacity);
-        if differs {
-            self.rest[l] = now;
-        }
-        (self.rest[l], differs)
     }
 
     /// Whether something is spare for an active flow at a dirty link.
     pub fn may_open(&self, demand: &Demand) -> bool {
         let count = demand.count();
-        self.dirty.iter().any(|l| self.found[l] > 0.0 && count[l] > 0)
+        self.dirty.iter().any(|&l| self.found[l as usize] > 0.0 && count[l as usize] > 0)
     }
 
     /// The coflow leaves all that it has found. If it did so on the previous pass too (`again`),
@@ -186,7 +125,12 @@ impl FoundSpare {
         spare: &mut FreeCapacity,
     ) {
         let (found, dirty) = (take(&mut self.found), take(&mut self.dirty));
-        self.leave(demand, again.then_some(&dirty), &found, capacity, spare);
+        if again {
+            let dirty = dirty.iter().map(|&l| l as usize);
+            self.leave(demand, dirty, |l| found[l], capacity, spare);
+        } else {
+            self.leave(demand, 0..found.len(), |l| found[l], capacity, spare);
+        }
         (self.found, self.dirty) = (found, dirty);
     }
 }

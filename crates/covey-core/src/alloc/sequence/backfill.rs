@@ -276,7 +276,7 @@ impl Visit<'_> {
         if is_new || has_other_share || !is_empty {
             find(main, demand, provisional, 0..links, &mine.found, capacity, changes);
         } else {
-            let dirty = mine.dirty.iter();
+            let dirty = mine.dirty.iter().map(|&l| l as usize);
             find(main, demand, provisional, dirty, &mine.found, capacity, changes);
         }
         let is_same = main.decided == Some((entry.group, entry.rule));
@@ -287,8 +287,12 @@ impl Visit<'_> {
             is_reported |= allocation.decide(Which::Main, coflow, &entry, scratch, capacity)?;
         }
         let (main, mine) = (&allocation.main, &mut allocation.spare);
-        let dirty = Some(&scratch.changes.dirty_after).filter(|_| !is_new);
-        mine.leave(demand, dirty, &main.after, capacity, spare);
+        if is_new {
+            mine.leave(demand, 0..links, |l| main.after[l], capacity, spare);
+        } else {
+            let dirty = scratch.changes.dirty_after.iter();
+            mine.leave(demand, dirty, |l| main.after[l], capacity, spare);
+        }
         if is_reported {
             coflows.report(id);
         }
