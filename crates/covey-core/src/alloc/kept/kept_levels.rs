@@ -43,7 +43,7 @@ impl KeptLevels {
         bundles.make_room(demand.width());
         for position in demand.active() {
             bundles.lay(position as u32, demand.path(position).map(|l| l as u32));
-            levels.join(&mut bundles, position as u32);
+            levels.enter(&mut bundles, position as u32);
         }
         levels.set_all_free(free);
         levels.note_touched();

@@ -261,6 +261,15 @@ impl WaterLevels {
         self.count(link, path, weight);
     }
 
+    /// A bundle has got its first flow. It is attached nowhere until levels are worked out from
+    /// [nothing](WaterLevels::fill).
+    pub fn enter(&mut self, bundles: &mut Bundles, bundle: u32) {
+        bundles.cross(bundle, &mut self.crossing);
+        self.present += 1;
+        let weight = bundles.weight(bundle);
+        bundles.path(bundle).iter().for_each(|&l| self.links.count[l as usize] += weight);
+    }
+
     /// A bundle is attached where the level is `level`, which other links of its path have to know.
     fn note_others(&mut self, bundles: &Bundles, bundle: u32, level: f64) {
         let others = bundles.path(bundle).iter().filter(|&&l| l != bundles.attached(bundle));
