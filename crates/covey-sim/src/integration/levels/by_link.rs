@@ -342,10 +342,9 @@ impl<F: Flows> Levels<F> {
         allocation: &CoflowAllocation,
         now: Time,
     ) {
-        if self.target(layout, position) < f64::INFINITY {
-            let lowest = || self.flows.lowest(layout, position, &self.level);
-            let link = allocation.limit(position).unwrap_or_else(lowest);
-            self.move_to(layout, position, link, now);
+        match allocation.limit(position) {
+            Some(link) => self.move_to(layout, position, link, now),
+            None => self.move_flow(layout, position, now),
         }
     }
 
