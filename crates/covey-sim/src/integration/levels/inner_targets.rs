@@ -14,7 +14,13 @@ pub(super) struct InnerTargets {
     places: Vec<u32>,
     /// First place of each flow.
     first: Vec<u32>,
+    /// By flow, the link at which its target was set last, and its place there. A flow that moves is asked for twice at
+    /// the link that it leaves.
+    last: Vec<(u32, u32)>,
 }
+
+/// No link.
+const NONE: u32 = u32::MAX;
 
 impl InnerTargets {
     /// No flow has a target.
@@ -24,6 +30,7 @@ impl InnerTargets {
         self.start.resize(demand.links().len() - ends + 1, 0);
         self.first.clear();
         self.places.clear();
+        self.last.clear();
         if demand.is_bipartite() {
             return;
         }
@@ -45,6 +52,7 @@ impl InnerTargets {
         self.flows.clear();
         self.flows.resize(crossings as usize, 0);
         self.places.resize(crossings as usize, 0);
+        self.last.resize(demand.width(), (NONE, 0));
         for position in (0..demand.width()).rev() {
             for (hop, l) in demand.inner_path(position).enumerate() {
                 let start = &mut self.start[l - ends];
@@ -56,6 +64,10 @@ impl InnerTargets {
     }
 
     fn place(&self, demand: &Demand, position: usize, link: usize) -> usize {
+        let (last, place) = self.last[position];
+        if last as usize == link {
+            return place as usize;
+        }
         let hop = demand.inner_path(position).position(|l| l == link);
         let hop = hop.expect("the flow crosses the link");
         self.places[self.first[position] as usize + hop] as usize
@@ -69,6 +81,7 @@ impl InnerTargets {
     /// Sets a flow's target at a link on its path.
     pub fn set_target(&mut self, demand: &Demand, position: usize, link: usize, target: f64) {
         let place = self.place(demand, position, link);
+        self.last[position] = (link as u32, place as u32);
         self.targets[place] = target;
     }
 
