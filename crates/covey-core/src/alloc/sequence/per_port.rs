@@ -43,6 +43,8 @@ pub struct PerPort {
     dirty: MarkedLinks,
     /// The coflows with bounds that this pass has come to, in order.
     passed: Vec<CoflowId>,
+    /// Working memory: links of a coflow at which it is not known what is spare.
+    unknown: MarkedLinks,
     /// What the present coflow finds at its links, by local link, and by link of the fabric.
     offered: Vec<f64>,
     found: Vec<f64>,
@@ -241,11 +243,19 @@ impl PerPort {
         for (mine, link) in mine.spare.iter_mut().zip(demand.links()) {
             *mine = self.spare[link.index()].max(0.0);
         }
-        for &before in &self.passed {
-            let (theirs, set) = (&self.bounds[before.index()], state.coflow(before).demand().set());
-            for (link, l) in demand.set().shared(set) {
-                mine.spare[l] = theirs.left(set.local(link));
+        // What the last coflow has left at a link is spare there.
+        let PerPort { unknown, passed, bounds, .. } = self;
+        unknown.start(state.fabric().links());
+        demand.set().words().iter().for_each(|it| unknown.insert_all(it.at as usize, it.bits));
+        for &before in passed.iter().rev() {
+            if unknown.is_empty() {
+                break;
             }
+            let (theirs, set) = (&bounds[before.index()], state.coflow(before).demand().set());
+            for (link, l) in set.common(unknown.words()) {
+                mine.spare[demand.set().local(link)] = theirs.left(l);
+            }
+            set.words().iter().for_each(|it| unknown.remove_all(it.at as usize, it.bits));
         }
         self.bounds[id.index()] = mine;
     }
