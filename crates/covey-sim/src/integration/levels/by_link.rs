@@ -261,6 +261,7 @@ impl<F: Flows> Levels<F> {
     fn move_flows_on_paths(&mut self, layout: &F::Layout, now: Time) {
         let lowest = self.level.iter().fold(f64::INFINITY, |a: f64, &b| a.min(b));
         let highest = self.fastest(layout);
+        let mut moving = std::mem::take(&mut self.memory.moving);
         for k in 0..self.memory.changed.len() {
             let l = self.memory.changed[k] as usize;
             let falls = self.level[l] < self.before[l];
@@ -268,14 +269,19 @@ impl<F: Flows> Levels<F> {
             if if falls { highest <= self.level[l] } else { self.level[l] <= lowest } {
                 continue;
             }
-            for place in 0..self.flows.targets(layout, l).len() {
-                let Some(position) = self.flows.flow(layout, l, place) else { continue };
-                let at = self.link(position);
-                if if falls { self.level[at] > self.level[l] } else { at == l } {
-                    self.move_flow(layout, position, now);
-                }
+            let targets = self.flows.targets(layout, l).iter().enumerate();
+            let flow = |k: usize| Some(self.flows.flow(layout, l, k)? as u32);
+            moving.clear();
+            if falls {
+                let above = |&flow: &u32| self.level[self.link(flow as usize)] > self.level[l];
+                moving.extend(targets.filter_map(|(k, _)| flow(k)).filter(above));
+            } else {
+                let attached = targets.filter(|(_, target)| **target < f64::INFINITY);
+                moving.extend(attached.filter_map(|(k, _)| flow(k)));
             }
+            moving.iter().for_each(|&flow| self.move_flow(layout, flow as usize, now));
         }
+        self.memory.moving = moving;
     }
 
     /// Adds to `moving` the flows of a sender whose level has crossed that of their receiver, and
