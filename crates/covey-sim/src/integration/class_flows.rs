@@ -54,7 +54,13 @@ struct Service {
     /// Next ends of bundles. An entry counts if it is its bundle's key, and the bundle is attached here.
     ends: BinaryHeap<Reverse<(Ordered, u32)>>,
     /// The number of entries up to which those that do not count stay.
-    many: usize,
+    many: u32,
+    /// The first of the ends that count, if it is known; infinite if there is none.
+    ///
+    /// Most often only the level has changed, and neither the list nor a bundle has to be read: on four fifths of the
+    /// Facebook trace `stream` takes 54.8 instead of 56.5 s of CPU with `fat-tree:k=48,place=rack` (the least of two).
+    first: f64,
+    is_first_known: bool,
 }
 
 impl Service {
@@ -68,8 +74,9 @@ impl Service {
     /// 3,072.
     fn make_room(&mut self, counts: impl Fn(&(Ordered, u32)) -> bool) {
         self.ends.retain(|Reverse(end)| counts(end));
-        self.many = 4 + self.ends.len() * 4 / 3;
-        self.ends.reserve_exact(self.many - self.ends.len());
+        let many = 4 + self.ends.len() * 4 / 3;
+        self.ends.reserve_exact(many - self.ends.len());
+        self.many = many as u32;
     }
 }
 
@@ -311,9 +318,10 @@ impl ClassFlows {
             return;
         }
         let service = it.service;
+        let there = &mut self.services[service as usize];
+        there.is_first_known = false;
         if let Some(key) = it.key() {
-            let there = &mut self.services[service as usize];
-            if there.ends.len() >= there.many {
+            if there.ends.len() >= there.many as usize {
                 there.make_room(|end| counts(&self.bundles, service, end));
             }
             there.ends.push(Reverse((key, bundle)));
@@ -341,6 +349,9 @@ impl ClassFlows {
                 self.tallies.recount(state, flow, (old, new));
             }
         }
+        if from != NONE {
+            self.services[from as usize].is_first_known = false;
+        }
         let it = &mut self.bundles[bundle as usize];
         (it.service, it.base) = (to, base);
         self.find_key(bundle);
@@ -352,14 +363,17 @@ impl ClassFlows {
             self.is_pending[number as usize] = false;
             let bundles = &self.bundles;
             let service = &mut self.services[number as usize];
-            while service.ends.peek().is_some_and(|Reverse(end)| !counts(bundles, number, end)) {
-                service.ends.pop();
-            }
-            let next = match service.ends.peek() {
-                Some(Reverse((key, _))) if service.level > 0.0 => {
-                    service.since + ((key.0 - service.bytes) / service.level).max(0.0)
+            if !std::mem::replace(&mut service.is_first_known, true) {
+                let ends = &mut service.ends;
+                while ends.peek().is_some_and(|Reverse(end)| !counts(bundles, number, end)) {
+                    ends.pop();
                 }
-                _ => Time::NEVER,
+                service.first = ends.peek().map_or(f64::INFINITY, |Reverse((key, _))| key.0);
+            }
+            let next = if service.first < f64::INFINITY && service.level > 0.0 {
+                service.since + ((service.first - service.bytes) / service.level).max(0.0)
+            } else {
+                Time::NEVER
             };
             self.next.set(number as usize, next);
         }
@@ -398,6 +412,7 @@ impl ClassFlows {
                 }
                 self.find_key(bundle);
             }
+            self.services[number as usize].is_first_known = false;
             self.look_again(number);
         }
         self.due = due;
@@ -411,7 +426,7 @@ impl Integrator for ClassFlows {
         for service in &mut self.services {
             (service.bytes, service.since, service.level) = (0.0, network.now, 0.0);
             service.ends.clear();
-            service.many = 0;
+            (service.many, service.is_first_known) = (0, false);
         }
         self.empty_bundles();
         self.pending.clear();
