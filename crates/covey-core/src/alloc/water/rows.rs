@@ -1,6 +1,7 @@
 //! By link, what the flows attached there cross beside it.
 
 use super::dense_rows::DenseRows;
+use super::links::Links;
 use super::path_rows::PathRows;
 
 /// A row for each link, in one of two forms: it costs as much as the fabric has links, or as the bundles there.
@@ -80,10 +81,11 @@ impl Rows {
 
     /// Whether flows attached to `link` cross a link whose level is below `level`.
     #[inline(always)]
-    pub fn crosses_lower(&self, link: usize, level: f64, levels: &[f64]) -> bool {
+    pub fn crosses_lower(&self, link: usize, level: f64, links: &Links) -> bool {
+        let Links { level: levels, full, .. } = links;
         match self {
-            Rows::Dense(rows) => rows.crosses_lower(link, level, levels),
-            Rows::Paths(rows) => rows.crosses_lower(link, level, levels),
+            Rows::Dense(rows) => rows.crosses_lower(link, level, levels, full),
+            Rows::Paths(rows) => rows.crosses_lower(link, level, levels, full),
             Rows::None => true,
         }
     }

@@ -460,7 +460,7 @@ impl WaterLevels {
         // Its own level does not count while others are sought that are lower.
         self.links.level[link] = f64::INFINITY;
         loop {
-            if !self.rows.crosses_lower(link, raised, &self.links.level) {
+            if !self.rows.crosses_lower(link, raised, &self.links) {
                 break;
             }
             let mut some_move = false;
@@ -594,7 +594,7 @@ impl WaterLevels {
                 if *notes_touched {
                     touched.insert(l);
                 }
-                if has_bit(full, l) || used[l] > ceiling[l] {
+                if has_bit(full, l) || (by > 0.0 && used[l] > ceiling[l]) {
                     others[l] = others[l].max(to);
                     queue.push(l, || precedence(level[l], free[l], used[l], own[l], count[l]));
                 }
