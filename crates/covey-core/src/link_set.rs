@@ -140,6 +140,12 @@ impl LinkSet {
         &self.words
     }
 
+    /// Whether the words follow each other from the fabric's first on.
+    #[inline]
+    pub fn is_dense(&self) -> bool {
+        self.is_dense
+    }
+
     /// Index in [`LinkSet::words`] of the word of a link that is in the set.
     #[inline]
     pub fn word_of(&self, link: usize) -> usize {
