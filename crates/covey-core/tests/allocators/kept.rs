@@ -226,6 +226,27 @@ fn a_coflow_does_not_inherit_the_rank_of_an_earlier_one_with_its_id() {
     follow((network, coflows), true, Backfill::None, &[high, low], &steps);
 }
 
+/// Coflow 0 had something by what is left of its flows, and coflow 2 takes all of that. What remains of it by rounding is
+/// nothing, so backfill is for coflow 0.
+#[test]
+fn a_coflow_of_which_rounding_is_left_gets_backfill() {
+    let inner = [((0, 1), vec![]), ((0, 0), vec![]), ((1, 0), vec![0, 2])];
+    let paths = inner.into_iter().map(|((src, dst), path)| (PortId(src), PortId(dst), path));
+    let routes = Routes::new(3, paths).unwrap();
+    let network = Fabric::new(&[1.0; 2], &[1.0; 2], &[1.0; 3], routes).unwrap();
+    let first = vec![flow(1, 0, 27.202_081_459_388_342), flow(0, 1, 1.0)];
+    let second = vec![flow(0, 0, 1.0), flow(1, 0, 1.0)];
+    let stand = |layer, key, share| Stand { layer, key, share };
+    let stands = [stand(0, 4, Share::HOLD), stand(2, 0, Share::PROPORTIONAL)];
+    let steps = [
+        Step::Arrive(vec![flow(0, 0, 1.0)], stand(1, 3, Share::EQUAL)),
+        Step::Move(0, stand(0, 5, Share::PROPORTIONAL)),
+        Step::Move(2, stand(0, 1, Share::HOLD)),
+        Step::Move(2, stand(0, 1, Share::PROPORTIONAL)),
+    ];
+    follow((network, vec![first, second]), true, Backfill::Skipped, &stands, &steps);
+}
+
 proptest! {
     #![proptest_config(random::cases(1000))]
 

@@ -356,11 +356,12 @@ impl Course {
                 *used += before - rest;
             }
         }
+        // Sums and differences leave residues of rounding. A flow that gets something has a link that limits it.
+        let any = levels.iter().any(|level| 0.0 < *level && *level < UNLIMITED);
         let links = free.iter_mut().zip(used).zip(levels).zip(demand.count());
         for (((free, used), level), count) in links {
-            // Sums and differences leave residues of rounding.
             *used = if *level < UNLIMITED { *free } else { *used };
-            *used = if *count > 0 { *used } else { 0.0 };
+            *used = if any && *count > 0 { *used } else { 0.0 };
             *free = if *used < *free { *free - *used } else { 0.0 };
         }
     }
