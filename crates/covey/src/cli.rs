@@ -1,28 +1,18 @@
 //! The commands.
 
+use std::ffi::OsString;
+
 use clap::error::ErrorKind;
 use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
-use crate::agent::Agent;
-use crate::attach::{Attach, Detach};
 use crate::bound::Bound;
-use crate::certs::Certs;
 use crate::compare::Compare;
-use crate::config::Config;
 use crate::failure::Failure;
 use crate::identify::Identify;
-use crate::journal::Journal;
 use crate::output;
 use crate::policies::Policies;
-use crate::relay::Relay;
 use crate::reproduce::Reproduce;
-use crate::serve::Serve;
-use crate::settings;
 use crate::simulate::Simulate;
-use crate::status::Status;
-use crate::testbed::{Process, Testbed};
-use crate::token::Token;
-use crate::top::Top;
 use crate::trace::Trace;
 use crate::usage;
 
@@ -31,19 +21,7 @@ use crate::usage;
 #[command(
     name = "covey",
     version,
-    after_help = "\
-Examples:
-  covey compare builtin:fb-like --report report.html
-  covey simulate trace.txt --policy sebf --bound
-  covey bound trace.txt
-  covey reproduce swallow --figure 4
-  covey trace info trace.txt
-  covey identify flows.csv --report groups.html
-  covey serve --data covey-data --ports 16
-  covey testbed builtin:fb-like --every 10
-`covey COMMAND --help` says more.
-
-Exit status: 0 success; 2 wrong input or arguments; 1 any other error."
+    after_help = after_help()
 )]
 struct Cli {
     #[command(subcommand)]
@@ -59,46 +37,70 @@ enum Command {
     Reproduce(Reproduce),
     Trace(Trace),
     Identify(Identify),
-    Serve(Box<Serve>),
-    Agent(Agent),
-    Attach(Attach),
-    Detach(Detach),
-    Relay(Relay),
-    Status(Status),
-    Top(Top),
-    Config(Config),
-    Certs(Certs),
-    Token(Token),
-    #[command(subcommand)]
-    Journal(Journal),
-    Testbed(Testbed),
-    /// A process that the testbed starts
-    #[command(hide = true, subcommand)]
-    TestbedPart(Process),
+    #[cfg(feature = "live")]
+    #[command(flatten)]
+    Live(crate::live::Command),
 }
 
-/// Runs the command that the arguments of the process name.
-pub fn run() -> Result<(), Failure> {
-    let program = settings::with_config_option(Cli::command());
-    let completed = settings::complete(&program, std::env::args_os().collect())?;
-    let parsed = program.clone().try_get_matches_from(&completed.arguments);
+/// The end of the help.
+fn after_help() -> String {
+    let (live, only) = if cfg!(feature = "live") {
+        (
+            "\n  covey serve --data covey-data --ports 16\n  covey testbed builtin:fb-like --every 10",
+            "",
+        )
+    } else {
+        (
+            "",
+            "\n\nThis build only simulates. The whole program: cargo build --release --package covey",
+        )
+    };
+    format!(
+        "\
+Examples:
+  covey compare builtin:fb-like --report report.html
+  covey simulate trace.txt --policy sebf --bound
+  covey bound trace.txt
+  covey reproduce swallow --figure 4
+  covey trace info trace.txt
+  covey identify flows.csv --report groups.html{live}
+`covey COMMAND --help` says more.
+
+Exit status: 0 success; 2 wrong input or arguments; 1 any other error.{only}"
+    )
+}
+
+/// Runs the command that the arguments name. The first one is the name of the program.
+pub fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
+    let program = Cli::command();
+    #[cfg(feature = "live")]
+    return crate::live::with_settings(program, arguments, parse_and_run);
+    #[cfg(not(feature = "live"))]
+    parse_and_run(&program, &arguments)
+}
+
+fn parse_and_run(program: &clap::Command, arguments: &[OsString]) -> Result<(), Failure> {
+    let parsed = program.clone().try_get_matches_from(arguments);
     match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
-        Ok(Cli { command }) => command.run(&program).map_err(|failure| completed.locate(failure)),
+        Ok(Cli { command }) => command.run(program),
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(Failure::Usage(help.render().to_string()))
         }
         Err(help) if !help.use_stderr() => output::print(|out| write!(out, "{}", help.render())),
         Err(error) => {
-            let arguments = completed.arguments.iter().skip(1);
+            let arguments = arguments.iter().skip(1);
             let arguments: Vec<_> = arguments.map(|it| it.to_string_lossy().into_owned()).collect();
-            let message = usage::in_one_line(&error, &program, &arguments);
-            Err(completed.locate(Failure::Input(message)))
+            Err(Failure::Input(usage::in_one_line(&error, program, &arguments)))
         }
     }
 }
 
 impl Command {
     /// Runs the command, which is one of `program`.
+    #[cfg_attr(
+        not(feature = "live"),
+        expect(unused_variables, reason = "only settings ask for it")
+    )]
     fn run(self, program: &clap::Command) -> Result<(), Failure> {
         match self {
             Command::Compare(compare) => compare.run(),
@@ -108,19 +110,8 @@ impl Command {
             Command::Reproduce(reproduce) => reproduce.run(),
             Command::Trace(trace) => trace.run(),
             Command::Identify(identify) => identify.run(),
-            Command::Serve(serve) => serve.run(),
-            Command::Agent(agent) => agent.run(),
-            Command::Attach(attach) => attach.run(),
-            Command::Detach(detach) => detach.run(),
-            Command::Relay(relay) => relay.run(),
-            Command::Status(status) => status.run(),
-            Command::Top(top) => top.run(),
-            Command::Config(config) => config.run(program),
-            Command::Certs(certs) => certs.run(),
-            Command::Token(token) => token.run(),
-            Command::Journal(journal) => journal.run(),
-            Command::Testbed(testbed) => testbed.run(),
-            Command::TestbedPart(process) => process.run(),
+            #[cfg(feature = "live")]
+            Command::Live(live) => live.run(program),
         }
     }
 }

@@ -8,6 +8,7 @@ use clap::Args;
 use covey_report::{Comparison, html_page, write_per_coflow_csv};
 
 use crate::failure::Failure;
+use crate::invocation;
 use crate::output;
 
 /// The outputs of a comparison.
@@ -56,7 +57,7 @@ impl Outputs {
         };
         tables.write(&comparison)?;
         if let Some(file) = &self.report {
-            let page = html_page(&comparison, &output::command());
+            let page = html_page(&comparison, &invocation::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
         }
         Ok(comparison)

@@ -2,11 +2,9 @@
 
 use std::fmt::Display;
 use std::io::{self, Write};
-use std::process::ExitCode;
 
 use covey_experiment::Error;
 use covey_sched::SpecError;
-use covey_testbed::TestbedError;
 use covey_trace::TraceError;
 
 /// The reason that a command failed.
@@ -27,8 +25,8 @@ impl Failure {
     }
 
     /// Prints the line (or the help), and gives the exit status.
-    pub fn report(&self) -> ExitCode {
-        let status = match self {
+    pub fn report(&self) -> u8 {
+        match self {
             Failure::Input(message) => {
                 print_line(message);
                 2
@@ -42,8 +40,7 @@ impl Failure {
                 print_line(message);
                 1
             }
-        };
-        ExitCode::from(status)
+        }
     }
 }
 
@@ -67,16 +64,6 @@ impl From<Error> for Failure {
             }
             error if error.is_input() => Failure::Input(error.to_string()),
             error => Failure::Other(error.to_string()),
-        }
-    }
-}
-
-impl From<TestbedError> for Failure {
-    fn from(error: TestbedError) -> Self {
-        if error.is_input() {
-            Failure::Input(error.to_string())
-        } else {
-            Failure::Other(error.to_string())
         }
     }
 }

@@ -10,6 +10,7 @@ use covey_report::{Identification, Method, identification_page, write_json};
 use covey_trace::records::{self, Grouped, Records, write_with_groups};
 
 use crate::failure::Failure;
+use crate::invocation;
 use crate::output;
 use crate::progress::Bar;
 
@@ -122,7 +123,7 @@ impl Identify {
         self.write(&grouped)?;
         let found = Identification::of(&grouped, self.name(), self.method(&metric), self.top);
         if let Some(file) = &self.report {
-            let page = identification_page(&found, &grouped, &output::command());
+            let page = identification_page(&found, &grouped, &invocation::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
         }
         if self.output.as_ref().is_some_and(|file| file.as_os_str() == "-") {

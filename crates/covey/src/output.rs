@@ -1,6 +1,6 @@
 //! Output of results: standard output and files.
 
-use std::ffi::{OsStr, OsString};
+use std::ffi::OsStr;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -84,19 +84,4 @@ pub fn write_trace(
 pub fn note(line: &str) {
     // If standard error is closed, no reader wants the note.
     let _ = writeln!(io::stderr(), "{line}");
-}
-
-/// The command line of this process, for a user who repeats it.
-pub fn command() -> String {
-    let plain = |c: char| c.is_alphanumeric() || "-_=:,./+%@".contains(c);
-    let quoted = |argument: OsString| {
-        let text = argument.to_string_lossy().into_owned();
-        if !text.is_empty() && text.chars().all(plain) {
-            text
-        } else {
-            format!("'{}'", text.replace('\'', r"'\''"))
-        }
-    };
-    let arguments = std::env::args_os().skip(1).map(quoted);
-    std::iter::once("covey".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
 }

@@ -3,22 +3,17 @@
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
-use covey_experiment::{FABRIC, Progress, Setup, cores};
-use covey_load::Replay;
+use covey_experiment::{FABRIC, Setup, cores};
 use covey_report::write_json;
 use covey_reproduce::Selection;
 use covey_reproduce::evaluation::{self, STAND_IN};
-use covey_reproduce::plan::{LiveRun, Platform, RunId, RunResult, TestbedNetwork, TestbedRun};
-use covey_reproduce::report::{Method, Report, TESTBED_RATE_BPS};
-use covey_reproduce::reproduction::{MIN_LIVE_S, Reproduction, Scope, items, replays_trace};
-use covey_sim::CoflowOutcome;
+use covey_reproduce::report::Report;
+use covey_reproduce::reproduction::{Reproduction, Scope};
 
 use crate::failure::Failure;
-use crate::live;
+use crate::invocation;
 use crate::output;
 use crate::progress::Bar;
-use crate::testbed::Emulated;
-use crate::transform::Folding;
 
 /// Repeat a paper's evaluation: published values, ours, and whether they hold
 #[derive(Debug, Args)]
@@ -66,19 +61,19 @@ pub struct Reproduce {
     fabric: String,
     /// Measure the values that need a live coordinator
     #[arg(long, group = "replay")]
-    live: bool,
+    pub live: bool,
     /// With --live, and for Philae with --testbed: length of the replayed part, in seconds of the
     /// trace; less than 600 is not compared with published values [default: 600 with --live, the
     /// whole trace with --testbed]
     #[arg(long, value_name = "S", requires = "replay")]
-    seconds: Option<f64>,
+    pub seconds: Option<f64>,
     /// Measure with real flows between emulated hosts
     #[arg(long, group = "replay")]
     testbed: bool,
     /// With --testbed: replay only every Nth coflow; for Stream, an Nth of the coflows; for Swallow,
     /// every Nth application
     #[arg(long, value_name = "N", default_value_t = 1, requires = "testbed")]
-    every: usize,
+    pub every: usize,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -91,27 +86,9 @@ pub struct Reproduce {
 const MAX_S: f64 = 86400.0;
 
 /// The progress bar of all runs of a plan.
-fn bar(plan: &Reproduction) -> Bar {
+pub fn bar(plan: &Reproduction) -> Bar {
     let what = format!("coflows of {} runs", plan.runs().len());
     Bar::coflows(evaluation::coflows(plan), &what)
-}
-
-/// Does a live run.
-async fn measure(
-    covey: &Path,
-    plan: &Reproduction,
-    run: RunId,
-    seconds: f64,
-    bar: &Bar,
-) -> Result<RunResult, String> {
-    let (run, workload) = plan.get(run);
-    let Platform::Live(LiveRun { interval_s, reports_always }) = run.platform else {
-        return Err("it is not a live run".to_owned());
-    };
-    let replay = Replay { workload, policy: &run.policy, interval_s, reports_always, seconds };
-    let found = covey_load::replay(covey, &replay, &|s| bar.advance_s(s)).await;
-    let live = Some(found.map_err(|error| error.to_string())?);
-    Ok(RunResult { live, ..RunResult::default() })
 }
 
 /// The papers whose evaluation can be repeated.
@@ -132,13 +109,9 @@ enum Name {
 impl Reproduce {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
-        let report = match (self.live, self.testbed) {
-            (true, _) => self.measure()?,
-            (_, true) => self.replay()?,
-            _ => self.simulate()?,
-        };
+        let report = if self.live || self.testbed { self.measure()? } else { self.simulate()? };
         if let Some(file) = &self.report {
-            let page = report.html_page(&output::command());
+            let page = report.html_page(&invocation::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
         }
         output::print(
@@ -158,69 +131,11 @@ impl Reproduce {
         Ok(evaluation::reproduce(plan, cores(), &bar)?)
     }
 
-    fn measure(&self) -> Result<Report, Failure> {
-        if items(self.paper(), Method::Live).is_empty() {
-            return Err(Failure::argument("--live", "philae", self.paper()));
-        }
-        let seconds = self.seconds()?.unwrap_or(MIN_LIVE_S);
-        let plan = self.plan(Scope::Live { seconds })?;
-        self.check_report()?;
-        let covey = std::env::current_exe();
-        let covey = covey.map_err(|error| Failure::Other(format!("this program: {error}")))?;
-        let bar = Bar::seconds(plan.runs().len() as f64 * seconds);
-        let runtime = live::runtime(cores())?;
-        let measure = |run| runtime.block_on(measure(&covey, &plan, run, seconds, &bar));
-        let measured = plan.runs().map(measure).collect();
-        Ok(plan.finish(measured))
-    }
-
-    fn replay(&self) -> Result<Report, Failure> {
-        if items(self.paper(), Method::Testbed).is_empty() {
-            return Err(Failure::argument("--testbed", "philae, stream or swallow", self.paper()));
-        }
-        if self.every == 0 {
-            return Err(Failure::argument("--every", "1 or more", self.every));
-        }
-        if self.seconds.is_some() && !replays_trace(self.paper()) {
-            let expected = "philae, which replays a trace; --every shortens the others";
-            return Err(Failure::argument("--seconds", expected, self.paper()));
-        }
-        let plan = self.plan(Scope::Testbed { every: self.every, seconds: self.seconds()? })?;
-        self.check_report()?;
-        let bar = bar(&plan);
-        let mut built: Option<(TestbedNetwork, Emulated)> = None;
-        let mut measured = Vec::new();
-        for run in plan.runs() {
-            let (run, workload) = plan.get(run);
-            let Platform::Testbed(TestbedRun { fold, ratio, network }) = run.platform else {
-                return Err(Failure::Other(format!("{}: it is not a replay", run.policy)));
-            };
-            let workload = match fold {
-                Some(every) => Folding::usual(every).fold(workload, network.hosts)?,
-                None => workload.clone(),
-            };
-            let advance = |coflows| bar.advance(coflows);
-            // There is one testbed at a time on a machine.
-            let (_, testbed) = match built.take().filter(|(of, _)| *of == network) {
-                Some(same) => built.insert(same),
-                None => {
-                    let testbed = Emulated::start(network, TESTBED_RATE_BPS / 8.0)?;
-                    built.insert((network, testbed))
-                }
-            };
-            let found = testbed.replay(&workload, &run.policy, ratio, &advance)?;
-            let ccts_s = found.outcome.coflows.iter().map(CoflowOutcome::cct_s).collect();
-            let wire_bytes = found.wire_bytes;
-            measured.push(Ok(RunResult { ccts_s, wire_bytes, ..RunResult::default() }));
-        }
-        Ok(plan.finish(measured))
-    }
-
-    fn plan(&self, scope: Scope) -> Result<Reproduction, Failure> {
+    pub fn plan(&self, scope: Scope) -> Result<Reproduction, Failure> {
         Ok(evaluation::plan(self.paper(), &self.selection(), &self.trace, scope)?)
     }
 
-    fn seconds(&self) -> Result<Option<f64>, Failure> {
+    pub fn seconds(&self) -> Result<Option<f64>, Failure> {
         match self.seconds {
             Some(seconds) if !(1.0..=MAX_S).contains(&seconds) => {
                 Err(Failure::argument("--seconds", format!("from 1 to {MAX_S}"), seconds))
@@ -229,12 +144,12 @@ impl Reproduce {
         }
     }
 
-    fn check_report(&self) -> Result<(), Failure> {
+    pub fn check_report(&self) -> Result<(), Failure> {
         let check = |file: &Path| output::check_format("--report", file, output::PAGE);
         self.report.as_deref().map_or(Ok(()), check)
     }
 
-    fn paper(&self) -> &'static str {
+    pub fn paper(&self) -> &'static str {
         match self.paper {
             Name::Philae => "philae",
             Name::Swallow => "swallow",

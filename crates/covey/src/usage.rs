@@ -121,6 +121,10 @@ fn meant_option(found: &str, command: &Command, similar: Option<&str>) -> Option
 
 fn unknown_command(error: &clap::Error, command: &Command) -> Option<String> {
     let found = text(error, ContextKind::InvalidSubcommand)?;
+    #[cfg(not(feature = "live"))]
+    if crate::absent::COMMANDS.contains(&found) {
+        return Some(crate::absent::refusal(found));
+    }
     let shown = || command.get_subcommands().filter(|it| !it.is_hide_set());
     let within = shown().find(|it| it.find_subcommand(found).is_some());
     let within = within.map(|it| format!("{} {found}", it.get_name()));

@@ -19,9 +19,9 @@ use covey_core::Observed;
 use covey_trace::records::{Hidden, RecordWriter};
 use tokio::sync::{Notify, mpsc};
 
-use crate::agent::joining;
 use crate::failure::Failure;
-use crate::live::{self, AGENTS, Logs, Shown};
+use crate::live::agent::joining;
+use crate::live::process::{self, AGENTS, Logs, Shown};
 use crate::{output, quantity};
 
 /// Which processes.
@@ -117,7 +117,7 @@ impl Attach {
         let ends_after = ends_after.map(|text| quantity::time("--for", text)).transpose()?;
         let (target, child) = self.target()?;
         let after = ends_after.map(Duration::from_secs_f64);
-        let mut end = End { child, after, asked: Box::pin(live::asked_to_end()) };
+        let mut end = End { child, after, asked: Box::pin(process::asked_to_end()) };
         if self.observe {
             self.observe(target, &mut end)
         } else {
@@ -162,7 +162,7 @@ impl Attach {
             Ok(records) => Written { records, began_s },
             Err(error) => return self.ended_by(error),
         };
-        let runtime = live::runtime_here()?;
+        let runtime = process::runtime_here()?;
         let mut looked_s = 0.0;
         loop {
             // Where a look takes long, there are fewer.
@@ -196,7 +196,7 @@ impl Attach {
         let (coordinator, address) = (&self.coordinator, &self.address);
         let joining = joining(port, coordinator, &self.shown, address, Processors::None)?;
         let certificates = AgentCertificates::start(self.shown.credentials())?;
-        let runtime = live::runtime_here()?;
+        let runtime = process::runtime_here()?;
         let unknown = |error| Failure::Input(format!("--coordinator: {coordinator}: {error}"));
         let ends = runtime.block_on(joining.coordinator.resolve()).map_err(unknown)?;
         let hold = Hold::new().map_err(|error| Failure::Other(error.to_string()))?;

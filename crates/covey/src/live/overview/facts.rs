@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::time::timeout;
 
 use crate::failure::Failure;
-use crate::live::{self, Shown};
+use crate::live::process::{self, Shown};
 
 /// Maximum time to wait for all answers of the coordinator.
 const PATIENCE: Duration = Duration::from_secs(10);
@@ -29,7 +29,7 @@ pub struct Source {
 impl Source {
     /// The coordinator at the address that `--coordinator` says.
     pub fn of(coordinator: &str, shown: Shown) -> Result<Source, Failure> {
-        let address = live::endpoint("--coordinator", coordinator)?;
+        let address = process::endpoint("--coordinator", coordinator)?;
         let source = Source { address, shown };
         source.shown.token()?.ok_or_else(|| source.shown.none())?;
         Ok(source)

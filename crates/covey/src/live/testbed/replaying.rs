@@ -1,4 +1,4 @@
-//! What every replay needs: the scheduler that a contender names, this program, the trace as a file, and signals.
+//! What every replay needs: the scheduler that a contender names, the trace as a file, and signals.
 
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -9,7 +9,8 @@ use covey_testbed::Scheduler;
 use covey_trace::Workload;
 
 use crate::failure::Failure;
-use crate::{live, output};
+use crate::live::process;
+use crate::output;
 
 /// The policy whose receivers decide on the testbed, too.
 const STREAM: &str = "stream";
@@ -38,11 +39,6 @@ pub fn scheduler(spec: &str) -> Scheduler<'_> {
     }
 }
 
-/// This program, which is started once more for each part of the testbed.
-pub fn program() -> Result<PathBuf, Failure> {
-    std::env::current_exe().map_err(|error| Failure::Other(format!("this program: {error}")))
-}
-
 /// A trace as a file for the hosts. The file is removed with the value.
 pub struct FoldedTrace {
     /// The file.
@@ -63,9 +59,9 @@ impl FoldedTrace {
 /// Set when the process is asked to end.
 pub fn watch_signals() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
-    let (runtime, asked) = (live::runtime(1)?, stop.clone());
+    let (runtime, asked) = (process::runtime(1)?, stop.clone());
     std::thread::spawn(move || {
-        runtime.block_on(live::asked_to_end());
+        runtime.block_on(process::asked_to_end());
         asked.store(true, Ordering::Relaxed);
     });
     Ok(stop)

@@ -8,13 +8,13 @@ use clap::{Args, ValueEnum};
 use covey_coordinator::{Config, Owner, ServeError, Server, ServerConfig};
 use covey_proto::FlowTokens;
 
-use crate::certs;
-use crate::doors::Doors;
 use crate::failure::Failure;
-use crate::live::{self, AGENTS, CLIENTS, Logs};
+use crate::live::certs;
+use crate::live::doors::Doors;
+use crate::live::process::{self, AGENTS, CLIENTS, Logs};
+use crate::live::settings::ONCE;
 use crate::output;
 use crate::quantity;
-use crate::settings::ONCE;
 
 /// Schedule the coflows of real hosts: the coordinator
 #[derive(Debug, Args)]
@@ -169,13 +169,13 @@ impl Serve {
         if self.init {
             return self.init();
         }
-        let threads = quantity::within("--threads", self.threads, 1..=live::MAX_THREADS)?;
+        let threads = quantity::within("--threads", self.threads, 1..=process::MAX_THREADS)?;
         self.logs.start();
         let config = self.config()?;
-        live::check_files(config.client_limits.max + config.agent_limits.max);
-        live::runtime(threads)?.block_on(async {
+        process::check_files(config.client_limits.max + config.agent_limits.max);
+        process::runtime(threads)?.block_on(async {
             // Before it starts: until then the signal would end the process.
-            let reload = live::asked_to_reload();
+            let reload = process::asked_to_reload();
             let server = Server::start(config).await?;
             let other = |error: std::io::Error| Failure::Other(error.to_string());
             let (clients, agents) = server.addresses().map_err(other)?;
@@ -187,7 +187,7 @@ impl Serve {
                 health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(server.run(live::asked_to_end(), reload).await?)
+            Ok(server.run(process::asked_to_end(), reload).await?)
         })
     }
 
@@ -241,19 +241,19 @@ impl Serve {
                 format!("at least {MIN_HEARTBEATS} times --heartbeat, which is {}", self.heartbeat);
             return Err(Failure::argument("--lost-after", expected, self.lost_after));
         }
-        let clients = live::address("--clients", &self.clients)?;
-        let agents = live::address("--agents", &self.agents)?;
+        let clients = process::address("--clients", &self.clients)?;
+        let agents = process::address("--agents", &self.agents)?;
         // With port 0 the system chooses two ports.
         if clients == agents && clients.port() != 0 {
             return Err(Failure::argument("--agents", "another address than --clients", agents));
         }
-        let health = self.health.map(|text| live::address("--health", &text)).transpose()?;
-        live::check_apart(&[("--clients", clients), ("--agents", agents)], health)?;
+        let health = self.health.map(|text| process::address("--health", &text)).transpose()?;
+        process::check_apart(&[("--clients", clients), ("--agents", agents)], health)?;
         let most = |argument, found, min| quantity::within(argument, found, min..=MAX_COUNT);
         Ok(ServerConfig {
             folder: self.data,
             policy: self.policy,
-            ports: quantity::within("--ports", self.ports, 1..=live::MAX_PORTS)?,
+            ports: quantity::within("--ports", self.ports, 1..=process::MAX_PORTS)?,
             port_rate,
             clients,
             agents,

@@ -27,7 +27,7 @@ const FILE: &str = "COVEY_CONFIG";
 const CONFIG: &str = "config";
 
 /// The option `--config`, which each of these commands has.
-pub fn config_option() -> Arg {
+fn config_option() -> Arg {
     Arg::new(CONFIG)
         .long(CONFIG)
         .value_name("FILE")
@@ -36,12 +36,19 @@ pub fn config_option() -> Arg {
         .help_heading(ONCE)
 }
 
-/// The program with `--config` at each command that has settings.
-pub fn with_config_option(program: Command) -> Command {
+/// Runs a command line with what it does not say itself from the environment and from a file. An error about a setting
+/// says where that stands.
+pub fn with_settings(
+    program: Command,
+    arguments: Vec<OsString>,
+    run: impl FnOnce(&Command, &[OsString]) -> Result<(), Failure>,
+) -> Result<(), Failure> {
     let add = |program: Command, name: &&str| {
         program.mut_subcommand(*name, |command| command.arg(config_option()))
     };
-    COMMANDS.iter().fold(program, add)
+    let program = COMMANDS.iter().fold(program, add);
+    let (arguments, given) = complete(&program, arguments)?;
+    run(&program, &arguments).map_err(|failure| locate(&given, failure))
 }
 
 /// The file that an argument names, or else the environment.
@@ -71,21 +78,17 @@ pub fn given(command: &Command, file: Option<&File>) -> Result<Vec<Given>, Failu
     Ok(all)
 }
 
-/// A command line with the settings of its command.
-pub struct Completed {
-    /// The arguments, from the name of the program on.
-    pub arguments: Vec<OsString>,
-    given: Vec<Given>,
-}
-
-/// Adds to a command line what it does not have itself.
-pub fn complete(program: &Command, arguments: Vec<OsString>) -> Result<Completed, Failure> {
+/// Adds to a command line what it does not have itself, and tells what was added.
+fn complete(
+    program: &Command,
+    arguments: Vec<OsString>,
+) -> Result<(Vec<OsString>, Vec<Given>), Failure> {
     let named = arguments.get(1).and_then(|name| name.to_str());
     let command = named.filter(|name| COMMANDS.contains(name));
     let command = command.and_then(|name| program.find_subcommand(name));
     let said = said(program, &arguments);
     let (Some(command), Some(said)) = (command, said) else {
-        return Ok(Completed { arguments, given: Vec::new() });
+        return Ok((arguments, Vec::new()));
     };
     let path = named_file(said.get_one::<PathBuf>(CONFIG).map(PathBuf::as_path))?;
     let file = path.map(|path| read(program, &path)).transpose()?;
@@ -97,7 +100,7 @@ pub fn complete(program: &Command, arguments: Vec<OsString>) -> Result<Completed
     let (first, rest) = arguments.split_at(2);
     let added = given.iter().flat_map(Given::arguments).map(OsString::from);
     let arguments = first.iter().cloned().chain(added).chain(rest.iter().cloned()).collect();
-    Ok(Completed { arguments, given })
+    Ok((arguments, given))
 }
 
 /// What a command line says of its command, whatever is missing or wrong. `None` if it asks for help.
@@ -105,11 +108,4 @@ fn said(program: &Command, arguments: &[OsString]) -> Option<ArgMatches> {
     let lenient = program.clone().ignore_errors(true);
     let (_, said) = lenient.try_get_matches_from(arguments).ok()?.remove_subcommand()?;
     Some(said)
-}
-
-impl Completed {
-    /// Has an error about a setting say where that stands.
-    pub fn locate(&self, failure: Failure) -> Failure {
-        locate(&self.given, failure)
-    }
 }

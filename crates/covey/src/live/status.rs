@@ -3,11 +3,11 @@
 use clap::Args;
 
 use crate::failure::Failure;
-use crate::live::{self, CLIENTS, Shown};
+use crate::live::overview::{Amount, Order, Source, lines};
+use crate::live::process::{self, CLIENTS, Shown};
+use crate::live::settings::ONCE;
 use crate::output;
-use crate::overview::{Amount, Order, Source, lines};
 use crate::quantity;
-use crate::settings::ONCE;
 
 /// Show the coflows, agents and relays of a coordinator
 #[derive(Debug, Args)]
@@ -34,7 +34,7 @@ impl Status {
     pub fn run(self) -> Result<(), Failure> {
         let limit = quantity::within("--limit", self.limit, 1..=1000)?;
         let source = Source::of(&self.coordinator, self.shown)?;
-        let facts = live::runtime_here()?.block_on(source.ask(limit)).map_err(Failure::Other)?;
+        let facts = process::runtime_here()?.block_on(source.ask(limit)).map_err(Failure::Other)?;
         output::print(|out| {
             if self.json {
                 return writeln!(out, "{}", facts.json());

@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 use tokio::sync::mpsc;
 
 use crate::failure::Failure;
-use crate::live;
+use crate::live::process;
 
 /// Time between two looks.
 const LOOK_EVERY: Duration = Duration::from_millis(100);
@@ -37,7 +37,7 @@ impl Watcher {
     /// Prints `ready` when all agents have joined, and then `found FROM COFLOW` of flows that are put into a coflow, or
     /// into another. Tells the coordinator what standard input says: `belongs FROM TO COMMUNITY`.
     pub fn run(self) -> Result<(), Failure> {
-        live::runtime_here()?.block_on(self.watch())
+        process::runtime_here()?.block_on(self.watch())
     }
 
     async fn watch(self) -> Result<(), Failure> {

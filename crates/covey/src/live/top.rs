@@ -9,12 +9,12 @@ use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
 
 use crate::failure::Failure;
-use crate::live::{self, CLIENTS, Shown};
+use crate::live::overview::{Amount, Facts, Order, Source, duration, lines};
+use crate::live::process::{self, CLIENTS, Shown};
+use crate::live::screen::Screen;
+use crate::live::settings::ONCE;
 use crate::output;
-use crate::overview::{Amount, Facts, Order, Source, duration, lines};
 use crate::quantity;
-use crate::screen::Screen;
-use crate::settings::ONCE;
 
 /// Watch the coflows, agents and relays of a coordinator on a terminal
 #[derive(Debug, Args)]
@@ -56,7 +56,7 @@ impl Top {
     pub fn run(self) -> Result<(), Failure> {
         let every_s = quantity::time_within("--every", &self.every, ["100ms", "60min"])?;
         let source = Source::of(&self.coordinator, self.shown)?;
-        let runtime = live::runtime_here()?;
+        let runtime = process::runtime_here()?;
         if self.once {
             let facts = runtime.block_on(source.ask(MAX_ITEMS)).map_err(Failure::Other)?;
             let amount = Amount { coflows: MAX_ITEMS, agents: AGENTS, troubled_agents: true };
@@ -98,7 +98,7 @@ async fn watch(
     let mut page = Page::default();
     // Redrawn each second, for the time since an answer.
     let mut second = tokio::time::interval(Duration::from_secs(1));
-    let mut end = std::pin::pin!(live::asked_to_end());
+    let mut end = std::pin::pin!(process::asked_to_end());
     let mut hangup = signal(SignalKind::hangup()).map_err(|error| terminal(&error))?;
     loop {
         tokio::select! {

@@ -6,7 +6,7 @@ use clap::Args;
 use covey_door::Limits;
 
 use crate::failure::Failure;
-use crate::live;
+use crate::live::process;
 use crate::quantity;
 
 /// Quotas of connections of a coordinator.
@@ -49,13 +49,13 @@ impl Doors {
     /// The limits for clients.
     pub fn clients(&self) -> Result<Limits, Failure> {
         let Doors { max_clients, max_clients_per_peer, agents } = self;
-        let most = ("--max-clients", *max_clients, live::MAX_CONNECTIONS);
+        let most = ("--max-clients", *max_clients, process::MAX_CONNECTIONS);
         agents.with(most, ("--max-clients-per-peer", *max_clients_per_peer))
     }
 
     /// The limits for agents.
     pub fn agents(&self) -> Result<Limits, Failure> {
-        self.agents.limits(live::MAX_CONNECTIONS)
+        self.agents.limits(process::MAX_CONNECTIONS)
     }
 }
 
@@ -77,11 +77,11 @@ impl AgentDoor {
         let patience_s = quantity::time_within("--auth-timeout", &self.auth_timeout, PATIENCE)?;
         Ok(Limits {
             max,
-            max_per_peer: quantity::within(per_peer_name, per_peer, 1..=live::MAX_CONNECTIONS)?,
+            max_per_peer: quantity::within(per_peer_name, per_peer, 1..=process::MAX_CONNECTIONS)?,
             max_unauthenticated: quantity::within(
                 "--max-unauthenticated",
                 silent,
-                1..=live::MAX_CONNECTIONS,
+                1..=process::MAX_CONNECTIONS,
             )?,
             patience: Duration::from_secs_f64(patience_s),
         })

@@ -5,9 +5,9 @@ use std::path::PathBuf;
 use clap::Args;
 use covey_coordinator::{RelayConfig, RelayError};
 
-use crate::doors::AgentDoor;
 use crate::failure::Failure;
-use crate::live::{self, AGENTS, Logs, RELAYED};
+use crate::live::doors::AgentDoor;
+use crate::live::process::{self, AGENTS, Logs, RELAYED};
 use crate::output;
 use crate::quantity;
 
@@ -52,8 +52,8 @@ impl Relay {
     /// Relays until the process is asked to end.
     pub fn run(self) -> Result<(), Failure> {
         self.logs.start();
-        let coordinator = live::endpoint("--coordinator", &self.coordinator)?;
-        let listen = live::address("--listen", &self.listen)?;
+        let coordinator = process::endpoint("--coordinator", &self.coordinator)?;
+        let listen = process::address("--listen", &self.listen)?;
         if coordinator == listen.into() {
             return Err(Failure::argument(
                 "--listen",
@@ -61,15 +61,15 @@ impl Relay {
                 listen,
             ));
         }
-        let health = self.health.map(|text| live::address("--health", &text)).transpose()?;
-        live::check_apart(&[("--listen", listen)], health)?;
-        let threads = quantity::within("--threads", self.threads, 1..=live::MAX_THREADS)?;
+        let health = self.health.map(|text| process::address("--health", &text)).transpose()?;
+        process::check_apart(&[("--listen", listen)], health)?;
+        let threads = quantity::within("--threads", self.threads, 1..=process::MAX_THREADS)?;
         let limits = self.door.limits(MAX_AGENTS)?;
-        live::check_files(limits.max);
+        process::check_files(limits.max);
         let config = RelayConfig { coordinator, listen, folder: self.credentials, limits, health };
-        live::runtime(threads)?.block_on(async {
+        process::runtime(threads)?.block_on(async {
             // Before it starts: until then the signal would end the process.
-            let reload = live::asked_to_reload();
+            let reload = process::asked_to_reload();
             let relay = covey_coordinator::Relay::start(config).await?;
             let other = |error: std::io::Error| Failure::Other(error.to_string());
             let agents = relay.address().map_err(other)?;
@@ -80,7 +80,7 @@ impl Relay {
                 health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(relay.run(live::asked_to_end(), reload).await?)
+            Ok(relay.run(process::asked_to_end(), reload).await?)
         })
     }
 }

@@ -19,10 +19,11 @@ use covey_trace::{Workload, open};
 pub use self::emulated::Emulated;
 use self::network::NetworkOptions;
 pub use self::part::Process;
-use self::replaying::{FoldedTrace, program, scheduler, told, watch_signals};
+use self::replaying::{FoldedTrace, scheduler, told, watch_signals};
 use self::tables::{Measured, against_predictions, identified, what_became};
 use crate::comparison::Outputs;
 use crate::failure::Failure;
+use crate::invocation;
 use crate::output;
 use crate::progress::Bar;
 use crate::quantity;
@@ -155,10 +156,10 @@ impl Testbed {
         let bar = Bar::coflows(2 * runs * coflows, &what);
         let simulated = experiment.run(predicted, false, 1, &bar)?;
         let trace = FoldedTrace::write(&workload)?;
-        let program = program()?;
+        let program = invocation::program();
         let stop = watch_signals()?;
         let lab =
-            if isolated { Lab::isolated(network.links, &program)? } else { Lab::loopback(hosts) };
+            if isolated { Lab::isolated(network.links, program)? } else { Lab::loopback(hosts) };
         let mut all = Vec::new();
         let mut measured = Vec::new();
         for (spec, prediction) in contenders.iter().zip(simulated) {
@@ -168,7 +169,7 @@ impl Testbed {
                 &Replay {
                     workload: &workload,
                     trace: &trace.path,
-                    program: &program,
+                    program,
                     scheduler: match scheduler(spec) {
                         Scheduler::Policy(_) if self.unmodified => {
                             let policy = told.as_deref().unwrap_or(spec);
@@ -301,4 +302,14 @@ fn as_run<'a>(
         ..prediction.info().clone()
     };
     Ok(Run::new(workload, found.outcome.clone(), info)?)
+}
+
+impl From<covey_testbed::TestbedError> for Failure {
+    fn from(error: covey_testbed::TestbedError) -> Self {
+        if error.is_input() {
+            Failure::Input(error.to_string())
+        } else {
+            Failure::Other(error.to_string())
+        }
+    }
 }

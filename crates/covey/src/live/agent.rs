@@ -12,7 +12,7 @@ use covey_coordinator::AgentCertificates;
 use covey_core::units;
 
 use crate::failure::Failure;
-use crate::live::{self, AGENTS, Logs, Shown};
+use crate::live::process::{self, AGENTS, Logs, Shown};
 use crate::quantity;
 
 /// Enforce a coordinator's schedules on this host
@@ -94,11 +94,11 @@ impl Agent {
         let setup = self.setup()?;
         let certificates = AgentCertificates::start(self.shown.credentials())?;
         let joining = joining(self.port, coordinator, &self.shown, address, processors)?;
-        let runtime = live::runtime_here()?;
+        let runtime = process::runtime_here()?;
         let MadeEnforcer { mut enforcer, woken } = runtime.block_on(self.enforcer(&setup))?;
         runtime.block_on(async {
             // Without certificates the signal asks for nothing, and is nothing to end for.
-            let reload = live::asked_to_reload();
+            let reload = process::asked_to_reload();
             if let Some(certificates) = certificates {
                 tokio::spawn(certificates.keep(reload));
             }
@@ -106,7 +106,7 @@ impl Agent {
                 joined = covey_agent::run_woken(&joining, enforcer.as_mut(), &woken) => {
                     joined.map_err(|error| Failure::Input(error.to_string()))
                 }
-                () = live::asked_to_end() => Ok(()),
+                () = process::asked_to_end() => Ok(()),
             }
         })
     }
@@ -166,7 +166,7 @@ impl Agent {
         for (name, value) in
             [("--max-apps", self.max_apps), ("--max-apps-per-user", self.max_apps_per_user)]
         {
-            quantity::within(name, value, 1..=live::MAX_CONNECTIONS)?;
+            quantity::within(name, value, 1..=process::MAX_CONNECTIONS)?;
         }
         (options.limits.max, options.limits.max_per_peer) = (self.max_apps, self.max_apps_per_user);
         Ok(options)
@@ -188,8 +188,8 @@ pub fn joining(
     named: &[String],
     processors: Processors,
 ) -> Result<Joining, Failure> {
-    let coordinator = live::endpoint("--coordinator", coordinator)?;
-    let port = quantity::within("--port", port, 0..=live::MAX_PORTS - 1)?;
+    let coordinator = process::endpoint("--coordinator", coordinator)?;
+    let port = quantity::within("--port", port, 0..=process::MAX_PORTS - 1)?;
     let credentials = shown.credentials();
     let tls = credentials.has_certificates().then(|| AgentTls::start(credentials)).transpose()?;
     let token = match tls {

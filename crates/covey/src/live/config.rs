@@ -8,8 +8,8 @@ use clap::builder::PossibleValuesParser;
 use clap::error::ErrorKind;
 
 use crate::failure::Failure;
+use crate::live::settings::{self, COMMANDS, Given, Kind, Setting};
 use crate::output;
-use crate::settings::{self, COMMANDS, Given, Kind, Setting};
 use crate::usage;
 
 /// Show the settings of serve, agent, relay, status and top, and where each comes from

@@ -7,8 +7,8 @@ use clap::Subcommand;
 use covey_testbed::{Host, Scheduling};
 
 use crate::failure::Failure;
-use crate::live;
-use crate::watcher::Watcher;
+use crate::live::process;
+use crate::live::watcher::Watcher;
 
 /// A process of the testbed.
 #[derive(Debug, Subcommand)]
@@ -71,7 +71,7 @@ impl Process {
                 };
                 let host = Host { trace, host, listen, ratio, scheduling };
                 // Many hosts share a machine: one thread each.
-                Ok(live::runtime_here()?.block_on(covey_testbed::host(host))?)
+                Ok(process::runtime_here()?.block_on(covey_testbed::host(host))?)
             }
         }
     }

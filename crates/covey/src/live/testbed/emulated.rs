@@ -1,6 +1,5 @@
 //! Emulated hosts that run policies one after the other, for reproductions.
 
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
@@ -8,13 +7,13 @@ use covey_reproduce::plan::TestbedNetwork;
 use covey_testbed::{Found, Lab, Links, PAYLOAD, Replay, replay};
 use covey_trace::Workload;
 
-use super::replaying::{FoldedTrace, program, scheduler, watch_signals};
+use super::replaying::{FoldedTrace, scheduler, watch_signals};
 use crate::failure::Failure;
+use crate::invocation;
 
 /// Emulated hosts that run policies one after the other.
 pub struct Emulated {
     lab: Lab,
-    program: PathBuf,
     port_rate: f64,
     background_rate: f64,
     stop: Arc<AtomicBool>,
@@ -30,14 +29,13 @@ impl Emulated {
             let what = "root, which may make the hosts' network namespaces";
             return Err(Failure::argument("--testbed", what, "another user"));
         }
-        let program = program()?;
         let stop = watch_signals()?;
         let TestbedNetwork { hosts, switch_queues, background } = network;
         let links =
             Links { hosts, link_bps: link * 8.0, queues: switch_queues, core: None, ecn: None };
-        let lab = Lab::isolated(links, &program)?;
+        let lab = Lab::isolated(links, invocation::program())?;
         let port_rate = link * (1.0 - background) * PAYLOAD;
-        Ok(Emulated { lab, program, port_rate, background_rate: link * background, stop })
+        Ok(Emulated { lab, port_rate, background_rate: link * background, stop })
     }
 
     /// Replays a workload that is folded to the hosts under a policy or [`TCP`](covey_reproduce::plan::TCP). Its bytes compress
@@ -53,7 +51,7 @@ impl Emulated {
         let replayed = Replay {
             workload,
             trace: &trace.path,
-            program: &self.program,
+            program: invocation::program(),
             scheduler: scheduler(policy),
             port_rate: self.port_rate,
             background_rate: self.background_rate,

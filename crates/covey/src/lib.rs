@@ -1,0 +1,46 @@
+//! The command line: parses arguments, calls the crates, prints.
+//!
+//! Each command is a module. Only results go to standard output. An error is one line on standard
+//! error and an exit status: 2 if the user's input or arguments are wrong, 1 for any other error.
+//!
+//! The feature `live` has all but simulations: coordinator, agents, `attach` and the testbed.
+
+// The whole program uses it.
+#![cfg_attr(not(feature = "live"), allow(dead_code))]
+
+#[cfg(any(test, not(feature = "live")))]
+mod absent;
+mod bound;
+mod cli;
+mod compare;
+mod comparison;
+mod experiment;
+mod failure;
+mod identify;
+mod invocation;
+#[cfg(feature = "live")]
+mod live;
+mod output;
+mod policies;
+mod progress;
+mod quantity;
+mod reproduce;
+mod simulate;
+mod trace;
+mod transform;
+mod usage;
+
+use std::ffi::OsString;
+use std::path::PathBuf;
+
+/// Runs a command line in a process that does nothing else; returns the exit status. The first of the arguments is the
+/// name of the program. `program` is the file that starts the command once more: the testbed does so for each host.
+#[must_use]
+pub fn main(arguments: Vec<OsString>, program: PathBuf) -> u8 {
+    failure::report_panics();
+    invocation::remember(arguments.clone(), program);
+    match cli::run(arguments) {
+        Ok(()) => 0,
+        Err(failure) => failure.report(),
+    }
+}
