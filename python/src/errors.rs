@@ -94,7 +94,7 @@ impl LiveError {
                 _ => error.into(),
             },
             LiveError::Rest(error) => match error {
-                RestError::Away(_) | RestError::Late(_) => {
+                RestError::Away(_) | RestError::Late(..) => {
                     PyConnectionError::new_err(error.to_string())
                 }
                 RestError::Credentials { .. } | RestError::Tls(_) | RestError::Mode(_) => {

@@ -1,6 +1,7 @@
 //! The enforcer that has applications carry schedules out, and the agent's socket for them.
 
 use std::collections::BTreeMap;
+use std::fs::File;
 use std::io;
 use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -22,7 +23,7 @@ use crate::kept_keys::KeptKeys;
 use crate::proofs::TICKS_A_SECOND;
 use crate::shaper::{ShapedFlows, Shaper};
 use crate::share::{Progress, Share};
-use crate::socket::{SocketOptions, bind};
+use crate::socket::{Bound, SocketOptions, bind};
 
 /// How long the coordinator may be away before applications are told. After a mere restart of the coordinator,
 /// agents join again sooner than this.
@@ -36,6 +37,8 @@ pub struct Local {
     keys: KeptKeys,
     tasks: [JoinHandle<()>; 2],
     shaping: Option<Shaping>,
+    /// Keeps the name of the socket from other agents, until the file is gone.
+    _lock: File,
 }
 
 /// A shaper, and what it is to shape.
@@ -109,7 +112,7 @@ impl Local {
         means: Means,
         report_every: Duration,
     ) -> io::Result<Local> {
-        let listener = bind(path, &options).await?;
+        let Bound { listener, lock } = bind(path, port, &options).await?;
         let door = Door::new("applications", options.limits);
         let mut table = FlowTable::new(port, means, report_every.as_secs_f64());
         let keys = KeptKeys::beside(path, port);
@@ -128,7 +131,8 @@ impl Local {
             tokio::spawn(accept(listener, door, apps.clone())),
             tokio::spawn(watch_coordinator(apps.clone())),
         ];
-        Ok(Local { apps, path: path.to_owned(), keys, tasks, shaping: None })
+        let path = path.to_owned();
+        Ok(Local { apps, path, keys, tasks, shaping: None, _lock: lock })
     }
 
     /// Has `shaper` keep the rates. Needs [`covey_proto::Means::Shaping`]: with other means, applications do not

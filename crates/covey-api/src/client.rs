@@ -20,8 +20,8 @@ pub enum ClientError {
     #[error("{0}: {1}")]
     Connect(Endpoint, std::io::Error),
     /// The connection broke.
-    #[error("{0}")]
-    Http(#[from] hyper::Error),
+    #[error("{0}: {1}")]
+    Http(Endpoint, hyper::Error),
     /// The request cannot be made.
     #[error("{0}")]
     Request(#[from] hyper::http::Error),
@@ -32,7 +32,7 @@ impl ClientError {
     pub fn is_unsent(&self) -> bool {
         match self {
             ClientError::Connect(..) | ClientError::Request(_) => true,
-            ClientError::Http(error) => error.is_canceled() || error.is_closed(),
+            ClientError::Http(_, error) => error.is_canceled() || error.is_closed(),
         }
     }
 }
@@ -57,6 +57,7 @@ impl Response {
 
 /// One connection to a coordinator.
 pub struct Client {
+    address: Endpoint,
     sender: SendRequest<Full<Bytes>>,
     token: String,
 }
@@ -74,23 +75,25 @@ impl Client {
     ) -> Result<Client, ClientError> {
         let address: Endpoint = address.into();
         let io = |error| ClientError::Connect(address.clone(), error);
+        let http = |error| ClientError::Http(address.clone(), error);
         let stream = address.connect().await.map_err(io)?;
         stream.set_nodelay(true).map_err(io)?;
         let sender = match tls {
             None => {
-                let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+                let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(http)?;
                 tokio::spawn(connection);
                 sender
             }
             Some(tls) => {
                 let name = address.server_name();
                 let stream = TlsConnector::from(tls).connect(name, stream).await.map_err(io)?;
-                let (sender, connection) = handshake(TokioIo::new(stream)).await?;
+                let (sender, connection) = handshake(TokioIo::new(stream)).await.map_err(http)?;
                 tokio::spawn(connection);
                 sender
             }
         };
-        Ok(Client { sender, token: String::from_utf8_lossy(token).into_owned() })
+        let token = String::from_utf8_lossy(token).into_owned();
+        Ok(Client { address, sender, token })
     }
 
     /// Asks, with more headers.
@@ -113,12 +116,13 @@ impl Client {
             request = request.header(*name, *value);
         }
         let request = request.body(Full::new(body.into()))?;
-        self.sender.ready().await?;
-        let response = self.sender.send_request(request).await?;
+        let http = |error| ClientError::Http(self.address.clone(), error);
+        self.sender.ready().await.map_err(http)?;
+        let response = self.sender.send_request(request).await.map_err(http)?;
         let status = response.status().as_u16();
         let etag = response.headers().get(header::ETAG).and_then(|tag| tag.to_str().ok());
         let etag = etag.map(str::to_owned);
-        let body = response.into_body().collect().await?.to_bytes().to_vec();
+        let body = response.into_body().collect().await.map_err(http)?.to_bytes().to_vec();
         Ok(Response { status, etag, body })
     }
 

@@ -16,6 +16,7 @@ use crate::connection::Connection;
 use crate::flow::{FlowReceiver, FlowSender, Patience};
 use crate::header::{read_header, write_header};
 use crate::link::{Link, Scheduled};
+use crate::reach::reach;
 use crate::rest::{Rest, RestError};
 use crate::stream::{Host, Mode, UNREGISTERED, new_id};
 use crate::tls::{Tls, TlsFiles};
@@ -80,13 +81,6 @@ const MAX_LOOK_AGAIN: Duration = Duration::from_millis(500);
 
 /// How long a wait for the end of a coflow goes on while the coordinator is away.
 const MAX_AWAY: Duration = Duration::from_secs(30);
-/// Maximum time to connect to the other host of a flow.
-const CONNECT_WITHIN: Duration = Duration::from_secs(30);
-
-async fn reach(to: impl ToSocketAddrs) -> io::Result<TcpStream> {
-    let connecting = TcpStream::connect(to);
-    tokio::time::timeout(CONNECT_WITHIN, connecting).await.map_err(io::Error::from).flatten()
-}
 
 /// What clones of a client share.
 pub(crate) struct ClientState {

@@ -42,6 +42,7 @@ mod link;
 mod listener;
 mod pacing;
 mod proving;
+mod reach;
 mod rest;
 mod stream;
 mod tls;

@@ -18,8 +18,8 @@ pub enum RestError {
     #[error("the coordinator does not answer: {0}")]
     Away(#[from] ClientError),
     /// It has not answered in time.
-    #[error("the coordinator does not answer within {} s", .0.as_secs_f64())]
-    Late(Duration),
+    #[error("the coordinator does not answer within {} s: {}", .1.as_secs_f64(), .0)]
+    Late(Endpoint, Duration),
     /// It has refused.
     #[error("the coordinator refuses: {status} {detail}")]
     Refused {
@@ -50,7 +50,7 @@ pub enum RestError {
 impl RestError {
     /// Whether the coordinator cannot be heard.
     pub fn is_away(&self) -> bool {
-        matches!(self, RestError::Away(_) | RestError::Late(_))
+        matches!(self, RestError::Away(_) | RestError::Late(..))
     }
 
     /// Whether it is not the request's fault: later, or with another credential, it may be done.
@@ -209,7 +209,7 @@ impl Rest {
             }
         };
         let answer = tokio::time::timeout(self.deadline, asking).await;
-        answer.unwrap_or(Err(RestError::Late(self.deadline)))
+        answer.unwrap_or(Err(RestError::Late(self.address.clone(), self.deadline)))
     }
 
     async fn ask_once(

@@ -41,19 +41,21 @@ impl EnforcerInfo {
 
 async fn listen(setup: &Setup, means: Means) -> Result<Local, SetupError> {
     let mut failed = SetupError::new("--socket", "expected a file, found none");
-    for (k, path) in setup.sockets.iter().enumerate() {
+    let mut first = None;
+    for path in &setup.sockets {
         let report_every = setup.report_every;
         match Local::listen_for(setup.socket, path, setup.port, means, report_every).await {
             Ok(local) => {
-                if k > 0 {
-                    let (socket, taken) = (path.display(), setup.sockets[0].display());
-                    tracing::warn!(%socket, %taken, "another agent has the usual socket: applications find this agent at its own");
+                if let Some((taken, error)) = first {
+                    let socket = path.display();
+                    tracing::warn!(%socket, %taken, %error, "the usual socket cannot be used: applications find this agent at its own");
                 }
                 return Ok(local);
             }
             Err(error) => {
                 let problem = format!("{} cannot be used: {error}", path.display());
                 failed = SetupError::new("--socket", problem);
+                first.get_or_insert((path.display(), error));
             }
         }
     }

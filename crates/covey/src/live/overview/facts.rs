@@ -77,7 +77,7 @@ impl Source {
 
 /// What the coordinator answers; `None` if an earlier version does not know the path.
 async fn get(client: &mut Client, address: &Endpoint, path: &str) -> Result<Option<Value>, String> {
-    let answer = client.get(path).await.map_err(|error| format!("{address}: {error}"))?;
+    let answer = client.get(path).await.map_err(|error| error.to_string())?;
     match answer.status {
         200 => Ok(Some(answer.json())),
         404 => Ok(None),
