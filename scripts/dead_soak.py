@@ -37,7 +37,7 @@ from dead_holders import Processes, Receiver
 MEGABYTES = 8
 MAX_GONE = 4000
 MAX_EXPIRED = 100
-COMPACT_ABOVE = 2 << 20
+COMPACT_ABOVE = "2MiB"
 WARM_UP_S = 300.0
 SAMPLE_EVERY_S = 5.0
 MAX_GROWTH = 0.05

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
 from covey import _core
@@ -48,13 +49,20 @@ def policies() -> list[PolicyInfo]:
 
 
 def spec(name: str, **params: object) -> str:
-    """A name with parameters as text: ``spec("philae", thin=5)`` is ``"philae:thin=5"``."""
-    given = ",".join(f"{key}={_text(value)}" for key, value in params.items())
+    """A name with parameters as text: ``spec("philae", thin=5)`` is ``"philae:thin=5"``.
+
+    A number is in bytes or seconds where the parameter is a size or a duration:
+    ``spec("aalo", q1=1048576)`` is ``"aalo:q1=1048576B"``. A text has its unit: ``q1="1MiB"``.
+    """
+    units = _core.units(name)
+    given = ",".join(f"{key}={_text(value, units.get(key, ''))}" for key, value in params.items())
     return f"{name}:{given}" if given else name
 
 
-def _text(value: object) -> str:
-    return str(value).lower() if isinstance(value, bool) else str(value)
+def _text(value: object, unit: str) -> str:
+    if isinstance(value, bool):
+        return str(value).lower()
+    return f"{value}{unit}" if isinstance(value, Real) and value != 0 else str(value)
 
 
 def opened(trace: Trace | str | os.PathLike[str], seed: int | None = None) -> Trace:

@@ -118,7 +118,7 @@ def with_params(policy: PolicyLike, params: Mapping[str, object]) -> PolicyLike:
         return policy
     if isinstance(policy, str):
         name, _, given = policy.partition(":")
-        more = spec("", **params)[1:]
+        more = spec(name, **params).partition(":")[2]
         return f"{name}:{given},{more}" if given else f"{name}:{more}"
     if isinstance(policy, type):
         return policy(**params)

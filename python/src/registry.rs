@@ -1,5 +1,7 @@
 //! What there is to choose from.
 
+use std::collections::HashMap;
+
 use covey_sched::Info;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
@@ -27,6 +29,13 @@ fn entry<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> {
     entry.set_item("source", info.source)?;
     entry.set_item("summary", info.summary)?;
     Ok(entry)
+}
+
+/// The unit of a number, by parameter, for those of a policy that are sizes or durations.
+#[pyfunction]
+pub fn units(name: &str) -> HashMap<&'static str, &'static str> {
+    let params = covey_sched::find(name).into_iter().flat_map(Info::all_params);
+    params.filter_map(|param| Some((param.name, param.unit()?))).collect()
 }
 
 /// The policies of a list as it is written on the command line. Spaces beside the commas do not matter.

@@ -135,6 +135,8 @@ def test_policies_are_listed() -> None:
     assert listed["sebf"]["knows"] == "sized"
     assert listed["aalo"]["params"][0]["name"] == "K"
     assert covey.spec("aalo", K=5, delta=0) == "aalo:K=5,delta=0"
+    assert covey.spec("aalo", q1=1024, delta=0.008) == "aalo:q1=1024B,delta=0.008s"
+    assert covey.spec("aalo", q1="1KiB", E=2.5) == "aalo:q1=1KiB,E=2.5"
 
 
 @pytest.mark.parametrize(

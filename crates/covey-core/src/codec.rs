@@ -67,17 +67,20 @@ impl Codec {
     /// # Errors
     /// What was expected, when `text` is neither.
     pub fn parse(text: &str) -> Result<Codec, String> {
-        let custom = || {
-            let (speed, ratio) = text.split_once(':')?;
-            let speed = units::parse_rate(speed).ok()?;
-            let ratio = ratio.parse().ok().filter(|ratio| *ratio > 0.0 && *ratio < 1.0)?;
-            Some(Codec { speed, ratio })
-        };
-        Codec::named(text).or_else(custom).ok_or_else(|| {
+        if let Some(codec) = Codec::named(text) {
+            return Ok(codec);
+        }
+        let expected = |hint: &str| {
             let names: Vec<&str> = CODECS.iter().map(|(name, _)| *name).collect();
             let names = names.join(", ");
-            format!("one of {names}, or SPEED:RATIO like 785MB/s:0.62 with a ratio between 0 and 1")
-        })
+            format!(
+                "one of {names}, or SPEED:RATIO like 785MB/s:0.62 with a ratio between 0 and 1{hint}"
+            )
+        };
+        let (speed, ratio) = text.split_once(':').ok_or_else(|| expected(""))?;
+        let speed = units::parse_rate(speed).map_err(|error| expected(error.hint()))?;
+        let ratio = ratio.parse().ok().filter(|ratio| *ratio > 0.0 && *ratio < 1.0);
+        Ok(Codec { speed, ratio: ratio.ok_or_else(|| expected(""))? })
     }
 
     /// `R (1 - ξ)`: bytes of volume that compressing takes away in a second. Compressing pays at a

@@ -112,7 +112,7 @@ impl Setup {
             (None, Some(simulator)) => return Ok(simulator.port_rate_bps() / 8.0),
         };
         let rate = units::parse_rate(text)
-            .map_err(|problem| Error::Argument { argument: ARGUMENT, problem })?;
+            .map_err(|e| Error::Argument { argument: ARGUMENT, problem: e.to_string() })?;
         let found = format!("'{text}'");
         if let Some(simulator) = self.emulated
             && rate * 8.0 != simulator.port_rate_bps()

@@ -1,7 +1,8 @@
 //! A policy's parameters as text, read with checks.
 
+use covey_core::Codec;
 use covey_core::suggest::nearest;
-use covey_core::{Codec, units};
+use covey_core::units::{self, QuantityError};
 use covey_identify::Metric;
 
 use crate::spec::{Param, SpecError, with_compress};
@@ -99,14 +100,34 @@ impl Settings {
 
     /// A size in bytes, above zero.
     pub(crate) fn size(&self, name: &str) -> Result<f64, SpecError> {
-        let size = units::parse_size(self.text(name)).ok().filter(|s| *s > 0.0);
-        size.ok_or_else(|| self.bad(name, "a size above zero, like 10MiB"))
+        let size = units::parse_size(self.text(name));
+        self.in_range(name, size, |s| s > 0.0, "a size above zero, like 10MiB")
     }
 
     /// A duration in seconds, of at most a day.
     pub(crate) fn duration(&self, name: &str) -> Result<f64, SpecError> {
-        let duration = units::parse_duration(self.text(name)).ok().filter(|d| *d <= 86_400.0);
-        duration.ok_or_else(|| self.bad(name, "a duration of at most a day, like 8ms, or 0"))
+        let duration = units::parse_duration(self.text(name));
+        self.in_range(
+            name,
+            duration,
+            |d| d <= 86_400.0,
+            "a duration of at most a day, like 8ms, or 0",
+        )
+    }
+
+    /// A quantity, if it was read and is in range.
+    fn in_range(
+        &self,
+        name: &str,
+        read: Result<f64, QuantityError>,
+        is_in_range: impl Fn(f64) -> bool,
+        expected: &str,
+    ) -> Result<f64, SpecError> {
+        match read {
+            Ok(value) if is_in_range(value) => Ok(value),
+            Ok(_) => Err(self.bad(name, expected)),
+            Err(error) => Err(self.bad(name, &format!("{expected}{}", error.hint()))),
+        }
     }
 
     /// A codec.

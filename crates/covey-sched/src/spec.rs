@@ -1,6 +1,7 @@
 //! A policy as users write it: `name:key=value,…`, its parameters, and what can be wrong with it.
 
 use covey_core::suggest::did_you_mean;
+use covey_core::units;
 use thiserror::Error;
 
 /// A parameter of a policy.
@@ -12,6 +13,18 @@ pub struct Param {
     pub default: &'static str,
     /// What it does, and the values it takes.
     pub help: &'static str,
+}
+
+impl Param {
+    /// The unit of a number that a program passes, if the parameter is a quantity: `B` or `s`. The default shows it.
+    pub fn unit(&self) -> Option<&'static str> {
+        // Of what is no quantity, only 0 would be read as one.
+        let is_quantity = |read: Result<f64, _>| read.is_ok() && self.default != "0";
+        if is_quantity(units::parse_size(self.default)) {
+            return Some("B");
+        }
+        is_quantity(units::parse_duration(self.default)).then_some("s")
+    }
 }
 
 /// The parameter that every policy takes beside its own.
@@ -137,6 +150,19 @@ pub fn split_list(list: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_number_without_unit_is_refused_where_a_parameter_has_one() {
+        for info in crate::policies() {
+            for param in info.all_params() {
+                let refusal = crate::build(&format!("{}:{}=7", info.name, param.name)).err();
+                let asks =
+                    refusal.is_some_and(|error| error.to_string().contains("did you mean '7"));
+                let what = format!("{} {}", info.name, param.name);
+                assert_eq!(asks, param.unit().is_some() || param.name == "thresholds", "{what}");
+            }
+        }
+    }
 
     #[test]
     fn lists_split_where_a_policy_begins() {

@@ -102,7 +102,7 @@ fn policies_that_promise_no_starvation_keep_the_promise() {
         assert_eq!(starves_nobody(promises(spec), &|| policy(spec)), Ok(()), "{spec}");
     }
     // Such a stream does starve a coflow under policies without this promise.
-    for spec in ["sebf", "aalo:q1=1,K=3,queues=strict,delta=0", "saath:q1=1,d=0"] {
+    for spec in ["sebf", "aalo:q1=1B,K=3,queues=strict,delta=0", "saath:q1=1B,d=0"] {
         let completion_s = elephant_s(&|| policy(spec)).unwrap();
         assert!(completion_s > f64::from(MICE), "{spec}");
     }

@@ -18,14 +18,14 @@ fn is_exempt(spec: &str) -> bool {
 
 /// The exempt policies, with other parameters that are not exempt.
 const INSTEAD: [&str; 11] = [
-    "coda:labels=true,q1=2,E=2,K=4,flow_q1=0.5,delta=0",
+    "coda:labels=true,q1=2B,E=2,K=4,flow_q1=0.5B,delta=0",
     "philae:queues=strict",
-    "philae:thin=2,q1=2,order=B,pilots=flows:0.5,queues=strict",
-    "philae:thin=2,q1=2,order=C,pilots=senders:1,queues=strict",
-    "philae:thin=2,q1=2,share=equal,queues=strict",
-    "philae:thin=1,q1=2,contention=all,pilots=const:3,size=left,queues=strict",
-    "philae-oracle:thin=2,q1=2,E=2,K=4,order=A,queues=strict",
-    "philae-oracle:thin=1,q1=2,share=equal,size=left,contention=all,queues=strict",
+    "philae:thin=2,q1=2B,order=B,pilots=flows:0.5,queues=strict",
+    "philae:thin=2,q1=2B,order=C,pilots=senders:1,queues=strict",
+    "philae:thin=2,q1=2B,share=equal,queues=strict",
+    "philae:thin=1,q1=2B,contention=all,pilots=const:3,size=left,queues=strict",
+    "philae-oracle:thin=2,q1=2B,E=2,K=4,order=A,queues=strict",
+    "philae-oracle:thin=1,q1=2B,share=equal,size=left,contention=all,queues=strict",
     "fvdf:codec=32bps:0.5,logbase=1",
     "fvdf:codec=32bps:0.5,overlap=true,logbase=1",
     "fifo:share=madd,compress=32bps:0.5",
@@ -47,7 +47,7 @@ fn check_beside(trace: &str, ports: u32, (port, arrival_s, bytes): (u32, f64, f6
 #[test]
 fn bytes_that_are_rounding_are_not_relayed() {
     let trace = include_str!("data/started_at_a_mark.jsonl");
-    let spec = "stream:thresholds=1/2/4,alpha=0,escape=100ms,raise=50ms,patience=1s,rtt=20ms";
+    let spec = "stream:thresholds=1B/2B/4B,alpha=0,escape=100ms,raise=50ms,patience=1s,rtt=20ms";
     check_beside(trace, 3, (0, 1.1194652145018018, 0.6573307912871168), spec);
 }
 
@@ -56,7 +56,7 @@ fn bytes_that_are_rounding_are_not_relayed() {
 #[test]
 fn no_look_at_relays_comes_with_the_end_of_a_coflow() {
     let trace = include_str!("data/ended_at_a_look.jsonl");
-    let spec = "stream:K=3,thresholds=2/2,eq=literal,ids=own,beta=0.5,escape=off";
+    let spec = "stream:K=3,thresholds=2B/2B,eq=literal,ids=own,beta=0.5,escape=off";
     check_beside(trace, 6, (4, 5.433452388081437, 11.831414499308725), spec);
 }
 

@@ -80,7 +80,7 @@ fn a_nearly_due_coflow_is_not_checked_again_and_again() {
     let lines = include_str!("data/nearly_due.jsonl");
     let workload = covey_trace::read(lines.as_bytes(), "nearly_due.jsonl").expect("a workload");
     let fabric = Fabric::big_switch(6, 1.0).unwrap();
-    let outcome = run(&workload, &fabric, "covey:prior=1,phi=0.3,T=700ms,d0=1s,d=2");
+    let outcome = run(&workload, &fabric, "covey:prior=1B,phi=0.3,T=700ms,d0=1s,d=2");
     // Some 50 s have two boundaries each 700 ms, and there are 32 flows.
     assert!(outcome.events < 300, "{} moments", outcome.events);
 }
@@ -123,7 +123,7 @@ proptest! {
     ) {
         let promise = Promise { phi, t: (t * 1e3).round() / 1e3, d0: (d0 * 1e3).round() / 1e3, d };
         let spec = format!(
-            "covey:prior=1,phi={phi},T={}s,d0={}s,d={d}", promise.t, promise.d0,
+            "covey:prior=1B,phi={phi},T={}s,d0={}s,d={d}", promise.t, promise.d0,
         );
         let outcome = run(&workload, &fabric, &spec);
         let bounds = bounds(&workload, &fabric, &outcome, &promise);

@@ -176,7 +176,7 @@ proptest! {
 #[test]
 fn a_late_report_matters_to_a_policy_that_asks_for_it() {
     // The policy orders by bytes left: without the report X seems to have more left than it has.
-    let spec = "covey:prior=1";
+    let spec = "covey:prior=1B";
     let many = |bytes| vec![crate::common::flow(0, 0, bytes); 8];
     let coflows = vec![
         covey_trace::Coflow::new("X".to_owned(), 0.0, many(4.0)),

@@ -18,11 +18,11 @@ const KEPT: [&str; 14] = [
     "scf",
     "ncf",
     "lcf:work_conservation=none",
-    "aalo:queues=strict,delta=0,q1=2",
-    "aalo:work_conservation=all,share=equal,q1=2,K=3",
-    "aalo-oracle:q1=2",
-    "covey:prior=2,pilots=flows:0.4",
-    "covey:prior=1,T=1s,d0=1s,d=1,phi=0.4",
+    "aalo:queues=strict,delta=0,q1=2B",
+    "aalo:work_conservation=all,share=equal,q1=2B,K=3",
+    "aalo-oracle:q1=2B",
+    "covey:prior=2B,pilots=flows:0.4",
+    "covey:prior=1B,T=1s,d0=1s,d=1,phi=0.4",
 ];
 
 /// The end of each flow, with incremental passes for plans of more than `many` entries.

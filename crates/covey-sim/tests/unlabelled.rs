@@ -97,7 +97,7 @@ fn a_flow_that_is_never_put_anywhere_is_reported() {
 }
 
 /// Flow queues with limits that random workloads reach.
-const INNER: &str = "coda:labels=true,q1=2,E=2,K=4,flow_q1=0.5,delta=0";
+const INNER: &str = "coda:labels=true,q1=2B,E=2,K=4,flow_q1=0.5B,delta=0";
 
 proptest! {
     #![proptest_config(cases(200))]
@@ -106,7 +106,7 @@ proptest! {
     #[test]
     fn with_labels_and_without_inner_order_coda_is_aalo(workload in workload(Kind::Generic), fabric in fabric()) {
         for delta in ["0", "300ms"] {
-            let queues = format!("q1=2,E=2,K=4,delta={delta}");
+            let queues = format!("q1=2B,E=2,K=4,delta={delta}");
             let aalo = run(&workload, &fabric, &format!("aalo:queues=strict,{queues}"));
             let coda = run(&workload, &fabric, &format!("coda:labels=true,inner=false,{queues}"));
             prop_assert_eq!(aalo.flow_completion_s, coda.flow_completion_s);
@@ -121,10 +121,10 @@ proptest! {
         fabric in fabric(),
         spec in prop_oneof![
             Just(INNER),
-            Just("coda:q1=2,E=2,K=4,flow_q1=0.5,delta=0"),
-            Just("coda:q1=2,E=2,K=4,flow_q1=0.5,d=3,delta=200ms"),
-            Just("coda:q1=1,E=3,K=3,flow_q1=1,eps=0.3,tau=0,d=2,queues=weighted,delta=0"),
-            Just("coda:q1=1,E=3,K=3,late=false,inner=false"),
+            Just("coda:q1=2B,E=2,K=4,flow_q1=0.5B,delta=0"),
+            Just("coda:q1=2B,E=2,K=4,flow_q1=0.5B,d=3,delta=200ms"),
+            Just("coda:q1=1B,E=3,K=3,flow_q1=1B,eps=0.3,tau=0,d=2,queues=weighted,delta=0"),
+            Just("coda:q1=1B,E=3,K=3,late=false,inner=false"),
         ],
         restarts in vec((any::<Index>(), any::<Index>(), 0.0..9.0), 1..6),
     ) {
@@ -157,7 +157,7 @@ fn a_small_flow_in_a_large_coflow_overtakes_with_inner_order() {
     let end = |inner: &str, late_s: f64| {
         let mut workload = workload.clone();
         workload.coflows[0].flows[1].start_s = late_s;
-        let spec = format!("coda:labels=true,q1=10,flow_q1=10,delta=0,inner={inner}");
+        let spec = format!("coda:labels=true,q1=10B,flow_q1=10B,delta=0,inner={inner}");
         run(&workload, &fabric, &spec).flow_completion_s[1]
     };
     // At 50 s the large flow has sent more than the limit: it waits for the small one.
@@ -191,6 +191,6 @@ fn groups_begin_and_end_many_times() {
     let fabric = Fabric::big_switch(5, 1.0).expect("a fabric");
     let labelled = run(&workload, &fabric, INNER);
     assert!(labelled.coflows.iter().all(|coflow| coflow.completion_s.is_finite()));
-    let found = run(&workload, &fabric, "coda:q1=2,E=2,K=4,flow_q1=0.5,delta=0");
+    let found = run(&workload, &fabric, "coda:q1=2B,E=2,K=4,flow_q1=0.5B,delta=0");
     assert!(found.coflows.iter().all(|coflow| coflow.completion_s.is_finite()));
 }

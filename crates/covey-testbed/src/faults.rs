@@ -48,9 +48,7 @@ impl FromStr for Fault {
     fn from_str(text: &str) -> Result<Fault, String> {
         let error = || format!("expected {FAULTS}, found '{text}'");
         let (what, when) = text.split_once('@').ok_or_else(error)?;
-        let time = |text: &str| {
-            units::parse_duration(text).ok().filter(|s| s.is_finite()).ok_or_else(error)
-        };
+        let time = |text: &str| units::parse_duration(text).map_err(|e| error() + e.hint());
         let (at, lasts) =
             when.split_once('+').map_or((when, None), |(at, lasts)| (at, Some(lasts)));
         let (at_s, for_s) = (time(at)?, lasts.map(time).transpose()?);

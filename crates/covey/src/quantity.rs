@@ -34,6 +34,19 @@ pub fn time_within(argument: &str, text: &str, [min, max]: [&str; 2]) -> Result<
     Err(Failure::argument(argument, format!("from {min} to {max}"), format!("'{text}'")))
 }
 
+/// A size in whole bytes within two others, which are written as a user would write them.
+pub fn size_within(argument: &str, text: &str, [min, max]: [&str; 2]) -> Result<u64, Failure> {
+    let read = |text: &str| {
+        let size = units::parse_size(text);
+        size.map_err(|problem| Failure::Input(format!("{argument}: {problem}")))
+    };
+    let bytes = read(text)?;
+    if (read(min)?..=read(max)?).contains(&bytes) {
+        return Ok(bytes as u64);
+    }
+    Err(Failure::argument(argument, format!("from {min} to {max}"), format!("'{text}'")))
+}
+
 /// A number within a range.
 pub fn within<T: PartialOrd + Display>(
     argument: &str,

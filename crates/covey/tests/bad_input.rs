@@ -158,6 +158,18 @@ fn policies_that_do_not_exist() {
         ("covey:", "policy covey: found nothing after ':' or ',': expected key=value"),
         ("aalo:K=0", "policy aalo: K=0: expected a whole number from 1 to 64"),
         ("aalo:q1=NaN", "policy aalo: q1=NaN: expected a size above zero, like 10MiB"),
+        (
+            "aalo:q1=10",
+            "policy aalo: q1=10: expected a size above zero, like 10MiB; did you mean '10B' or '10MiB'?",
+        ),
+        (
+            "aalo:q1=10mb",
+            "policy aalo: q1=10mb: expected a size above zero, like 10MiB; it may mean 10Mbit (bits) or 10MB (bytes): write one of these",
+        ),
+        (
+            "aalo:delta=8",
+            "policy aalo: delta=8: expected a duration of at most a day, like 8ms, or 0; did you mean '8s' or '8ms'?",
+        ),
         ("aalo:K", "policy aalo: found 'K': expected key=value"),
     ] {
         // Policies are checked before the trace is read, so the trace may be missing.
@@ -216,7 +228,7 @@ fn arguments() {
         assert_eq!(
             simulate(&[&format!("--port-rate={rate}")]),
             format!(
-                "--port-rate: '{rate}' is not a speed above zero with its unit: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
+                "--port-rate: '{rate}' is not a speed above zero with its unit: expected one like 1gbps, 100mbps, 8bps, 10Gb/s or 128MiB/s"
             )
         );
     }
@@ -402,7 +414,7 @@ fn nonsense_for_the_live_system() {
         ("serve", "--max-clients", "18446744073709551615", counts),
         ("serve", "--max-agents", "0", counts),
         ("serve", "--max-requests", "0", ["1", "4294967295"]),
-        ("serve", "--compact-above", "0", ["4096", "1125899906842624"]),
+        ("serve", "--compact-above", "0", ["4KiB", "1024TiB"]),
         ("serve", "--threads", "0", ["1", "1024"]),
         ("serve", "--threads", "1000000", ["1", "1024"]),
         ("serve", "--max-clients-per-peer", "0", counts),

@@ -335,7 +335,7 @@ fn bound_refuses_impossible_arguments() {
     let folder = TestFolder::new();
     assert_eq!(
         folder.refusal(&["bound", "tiny.txt", "--port-rate", "fast"]),
-        "--port-rate: 'fast' is not a speed above zero with its unit: expected one like 1gbps, 100mbps, 8bps or 128MiB/s"
+        "--port-rate: 'fast' is not a speed above zero with its unit: expected one like 1gbps, 100mbps, 8bps, 10Gb/s or 128MiB/s"
     );
     assert!(folder.refusal(&["bound", "none.txt"]).starts_with("none.txt: "));
 }

@@ -28,15 +28,15 @@ const SEEDS: u64 = 1000;
 
 /// Policies that take turns. Sizes are around 1, as capacities are.
 const POLICIES: [&str; 9] = [
-    "philae:thin=1,q1=1,E=2",
-    "aalo:q1=0.5,E=2,K=4,delta=0",
-    "aalo:q1=0.5,E=2,K=4,delta=300ms",
+    "philae:thin=1,q1=1B,E=2",
+    "aalo:q1=0.5B,E=2,K=4,delta=0",
+    "aalo:q1=0.5B,E=2,K=4,delta=300ms",
     "sebf",
     "fifo",
-    "saath:q1=1,E=2,K=4",
+    "saath:q1=1B,E=2,K=4",
     "fair",
-    "covey:prior=1,pilots=const:2",
-    "aalo-local:q1=0.5,E=2,K=4",
+    "covey:prior=1B,pilots=const:2",
+    "aalo-local:q1=0.5B,E=2,K=4",
 ];
 
 /// All must have ended by then.

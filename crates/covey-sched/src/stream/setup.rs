@@ -1,6 +1,6 @@
 //! What `stream` is set to.
 
-use covey_core::units;
+use covey_core::units::{self, QuantityError};
 
 use super::escape::EscapeRules;
 use super::ids::Proposal;
@@ -70,11 +70,17 @@ fn thresholds(settings: &Settings) -> Result<Vec<f64>, SpecError> {
     if text == "exponential" {
         return Ok((0..queues as i32 - 1).map(|k| first * factor.powi(k)).collect());
     }
-    let sizes: Result<Vec<f64>, _> = text.split('/').map(units::parse_size).collect();
-    let is_right = |all: &Vec<f64>| all.len() == queues - 1 && all[0] > 0.0 && all.is_sorted();
-    sizes.ok().filter(is_right).ok_or_else(|| {
-        let expected =
-            format!("exponential, or K-1 = {} sizes, ascending, like 10MiB/100MiB", queues - 1);
+    let sizes: Result<Vec<f64>, QuantityError> = text.split('/').map(units::parse_size).collect();
+    let bad = |hint: &str| {
+        let expected = format!(
+            "exponential, or K-1 = {} sizes, ascending, like 10MiB/100MiB{hint}",
+            queues - 1
+        );
         settings.bad("thresholds", &expected)
-    })
+    };
+    match sizes {
+        Ok(all) if all.len() == queues - 1 && all[0] > 0.0 && all.is_sorted() => Ok(all),
+        Ok(_) => Err(bad("")),
+        Err(error) => Err(bad(error.hint())),
+    }
 }

@@ -10,7 +10,8 @@ use crate::settings::Settings;
 /// `given` says otherwise.
 fn set(given: &str) -> Setup {
     let mut text =
-        "thresholds=10/100/1000,alpha=0,rtt=0,escape=off,wp=false,relay=false,cp=false".to_owned();
+        "thresholds=10B/100B/1000B,alpha=0,rtt=0,escape=off,wp=false,relay=false,cp=false"
+            .to_owned();
     for item in given.split(',').filter(|item| !item.is_empty()) {
         let name = item.split('=').next().unwrap_or_default();
         let others: Vec<&str> =
@@ -30,7 +31,7 @@ fn the_receiver_lowers_the_priority_as_bytes_come() {
     let jobs = [Job::new(0.0, &[(0, 7, 60.0), (1, 7, 60.0), (2, 7, 60.0)])];
     assert_eq!(with(&jobs, "").of(0, 7), [(0.0, 0), (10.0, 1), (100.0, 2)]);
     // The printed equation with one threshold: 13.3, 20 and 40 bytes (KA10).
-    let printed = with(&jobs, "eq=literal,thresholds=10/10/10").of(0, 7);
+    let printed = with(&jobs, "eq=literal,thresholds=10B/10B/10B").of(0, 7);
     assert_eq!(printed, [(0.0, 0), (13.333333, 1), (20.0, 2), (40.0, 3)]);
 }
 
@@ -76,7 +77,7 @@ fn a_receiver_to_which_nothing_is_sent_hears_nothing() {
     // The first coflow is in the second queue at 10. From 12 to 21.9 another one takes the link into port 7. In that
     // time the receiver at 6 reaches 20 bytes in all, and falls; the one at 7 hears of it with its next bytes.
     let jobs = [Job::new(0.0, &[(0, 6, 60.0), (0, 7, 60.0)]), Job::new(12.0, &[(1, 7, 9.9)])];
-    let history = with(&jobs, "relay=true,rtt=1ms,thresholds=10/20/1000");
+    let history = with(&jobs, "relay=true,rtt=1ms,thresholds=10B/20B/1000B");
     let (at_6, at_7) = (history.of(0, 6), history.of(0, 7));
     assert!(at_6[2].0 < 21.9 && at_6[2].1 == 2, "{at_6:?}");
     assert!(at_7[2].0 > 21.9 && at_7[2].1 == 2, "{at_7:?}");
@@ -136,7 +137,8 @@ fn in_random_networks_no_flow_waits_longer_than_the_bound() {
     let mut random = SplitMix::new(5);
     for _ in 0..20 {
         let jobs = random_jobs(&mut random, 25);
-        let history = with(&jobs, "escape=1s,raise=500ms,patience=4s,thresholds=2/4/8,relay=true");
+        let history =
+            with(&jobs, "escape=1s,raise=500ms,patience=4s,thresholds=2B/4B/8B,relay=true");
         let rules = EscapeRules { first_s: 1.0, raise_s: 0.5, longest_s: 4.0 };
         assert!(history.longest_wait_s <= rules.max_wait_s(4) + 1e-6, "{}", history.longest_wait_s);
     }
@@ -152,7 +154,7 @@ fn single_flows_are_scheduled_as_by_pias() {
             Job::new(random.below(40) as f64, &[(src, dst, 1.0 + random.below(30) as f64)])
         })
         .collect();
-    let history = with(&jobs, "thresholds=4/8/16,wp=true,relay=true,cp=true");
+    let history = with(&jobs, "thresholds=4B/8B/16B,wp=true,relay=true,cp=true");
     for (coflow, job) in jobs.iter().enumerate() {
         let (_, dst, bytes) = job.flows[0];
         let expected = [4.0, 8.0, 16.0].iter().filter(|&&limit| limit < bytes).count() as u32;
@@ -188,7 +190,7 @@ fn what_a_receiver_cannot_know_does_not_change_its_decisions() {
                 let bytes = 1.0 + random.below(40) as f64;
                 job.flows.push((6 + random.below(2) as u32, 6 + random.below(2) as u32, bytes));
             }
-            with(&jobs, "thresholds=2.7/5.3/11.3,wp=true,cp=true,escape=1s,raise=1s,rtt=20ms")
+            with(&jobs, "thresholds=2.7B/5.3B/11.3B,wp=true,cp=true,escape=1s,raise=1s,rtt=20ms")
         };
         let (one, other) = (beside(&mut random), beside(&mut random));
         for coflow in 0..jobs.len() {
@@ -209,7 +211,7 @@ fn what_has_not_happened_yet_does_not_change_decisions() {
     let mut random = SplitMix::new(13);
     for _ in 0..20 {
         let jobs = random_jobs(&mut random, 12);
-        let given = "thresholds=3/6/12,wp=true,relay=true,escape=1s,raise=1s,rtt=20ms";
+        let given = "thresholds=3B/6B/12B,wp=true,relay=true,escape=1s,raise=1s,rtt=20ms";
         let later = [jobs.clone(), vec![Job::new(15.0, &[(0, 4, 30.0), (1, 5, 3.0)])]].concat();
         let before = |history: History| -> Vec<(f64, usize, u32, u32)> {
             history.classes.into_iter().filter(|change| change.0 < 15.0).collect()
@@ -225,9 +227,9 @@ fn parameters_are_checked() {
         Setup::of(&settings).err().map(|error| error.to_string()).unwrap_or_default()
     };
     assert_eq!(message(""), "");
-    assert_eq!(message("K=8,thresholds=1/2/3/4/5/6/7,eq=literal,escape=off,rtt=0"), "");
+    assert_eq!(message("K=8,thresholds=1B/2B/3B/4B/5B/6B/7B,eq=literal,escape=off,rtt=0"), "");
     assert!(message("K=9").contains("a whole number from 2 to 8"));
-    for list in ["1/2", "3/2/1", "0/1/2", "1/2/x", "@file"] {
+    for list in ["1B/2B", "3B/2B/1B", "0/1B/2B", "1B/2B/x", "1/2/3", "@file"] {
         let text = message(&format!("thresholds={list}"));
         assert!(text.contains("exponential, or K-1 = 3 sizes, ascending"), "{text}");
     }

@@ -123,7 +123,8 @@ fn properties<'a>(
             Some(("latency", text)) => {
                 let expected = "a time like 1us or 0";
                 let parsed = units::parse_duration(text);
-                speed.latency_s = parsed.map_err(|_| at.bad("latency", expected, quote(text)))?;
+                speed.latency_s =
+                    parsed.map_err(|e| at.bad("latency", expected, quote(text) + e.hint()))?;
             }
             Some(("tier", name)) => tier = Some(name),
             _ => {
@@ -136,8 +137,10 @@ fn properties<'a>(
 }
 
 fn capacity(at: Location<'_>, text: &str) -> Result<f64, TraceError> {
+    let expected = "a speed like 10gbps, from 1bps to 1000tbps";
     match units::parse_rate(text) {
         Ok(rate) if CAPACITY.contains(&rate) => Ok(rate),
-        _ => Err(at.bad("capacity", "a speed like 10gbps, from 1bps to 1000tbps", quote(text))),
+        Ok(_) => Err(at.bad("capacity", expected, quote(text))),
+        Err(error) => Err(at.bad("capacity", expected, quote(text) + error.hint())),
     }
 }

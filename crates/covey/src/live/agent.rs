@@ -9,7 +9,6 @@ use clap::builder::{PossibleValue, PossibleValuesParser};
 use covey_agent::{ENFORCERS, Joining, MadeEnforcer, Processors, Setup, SocketOptions};
 use covey_api::AgentTls;
 use covey_coordinator::AgentCertificates;
-use covey_core::units;
 
 use crate::failure::Failure;
 use crate::live::process::{self, AGENTS, Logs, Shown};
@@ -126,12 +125,7 @@ impl Agent {
 
     /// The settings of the enforcer.
     fn setup(&self) -> Result<Setup, Failure> {
-        let link_rate = self.link_rate.as_ref().map(|text| {
-            let rate = units::parse_rate(text).ok().filter(|rate| *rate > 0.0);
-            rate.ok_or_else(|| {
-                Failure::argument("--link-rate", "a rate like 10gbps", format!("'{text}'"))
-            })
-        });
+        let link_rate = self.link_rate.as_ref().map(|text| quantity::rate("--link-rate", text));
         // Another agent on this machine may have the usual socket.
         let sockets = match &self.socket {
             Some(path) => vec![path.clone()],

@@ -117,9 +117,9 @@ pub struct Serve {
     /// Maximum number of requests a second
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     max_requests: u32,
-    /// Length in bytes above which the journal is compacted
-    #[arg(long, value_name = "BYTES", default_value_t = 64 << 20)]
-    compact_above: u64,
+    /// Length above which the journal is compacted
+    #[arg(long, value_name = "SIZE", default_value = "64MiB")]
+    compact_above: String,
     /// File to which each change is added, with who asked for it, as a line of JSON
     #[arg(long, value_name = "FILE")]
     audit_log: Option<PathBuf>,
@@ -287,10 +287,10 @@ impl Serve {
                 1..=u32::MAX,
             )?
             .into(),
-            compact_above: quantity::within(
+            compact_above: quantity::size_within(
                 "--compact-above",
-                self.compact_above,
-                MIN_COMPACTED..=1 << 50,
+                &self.compact_above,
+                COMPACTED,
             )?,
             audit_log: self.audit_log,
             interval_s: quantity::time_within("--interval", &self.interval, TICKS)?,
@@ -301,8 +301,8 @@ impl Serve {
 /// The most that a limit on numbers of coflows or flows may allow.
 const MAX_COUNT: usize = 1_000_000_000;
 
-/// The least length of a journal that is worth compacting, in bytes.
-const MIN_COMPACTED: u64 = 4096;
+/// The least and the greatest length of a journal that is worth compacting.
+const COMPACTED: [&str; 2] = ["4KiB", "1024TiB"];
 
 /// After fewer heartbeats than this a host must not count as lost, because one may be late.
 const MIN_HEARTBEATS: f64 = 3.0;

@@ -51,7 +51,7 @@ async fn register_all(
 fn a_coordinator_that_is_killed_loses_nothing_that_it_acknowledged() {
     let folder = TestFolder::new();
     // The coordinator compacts its journal all the time.
-    let more = ["--policy", "philae", "--compact-above", "20000"];
+    let more = ["--policy", "philae", "--compact-above", "20kB"];
     let mut coordinator = Coordinator::new(&folder, &more);
     block_on(async {
         let token = token(&folder);
