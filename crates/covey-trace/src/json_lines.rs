@@ -10,7 +10,7 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::error::{Location, TraceError, escape};
 use crate::json::parse;
 use crate::limits::{MAX_BYTES, MAX_PORTS, MAX_TIME_S, MAX_WEIGHT};
-use crate::read::{Draft, Format, Rest, check_name};
+use crate::read::{Draft, Format, Notes, Rest, check_name};
 use crate::workload::{Coflow, Flow, Restart, Workload};
 
 /// The version of the format that this module reads and writes.
@@ -86,7 +86,9 @@ fn short<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
 pub(crate) const FORMAT: Format = Format {
     header: "the JSON header of Covey JSON lines",
     accepts: |header| header.trim_start().starts_with('{'),
-    read: |location, line, lines, name| coflows(header(location, line)?, lines, name),
+    read: |location, line, lines, name, notes| {
+        coflows(header(location, line)?, lines, name, notes)
+    },
 };
 
 /// Reads the header.
@@ -104,7 +106,12 @@ fn header(location: Location<'_>, line: &str) -> Result<Header, TraceError> {
 }
 
 /// Reads the coflows that follow the header.
-fn coflows(header: Header, mut lines: Rest<'_>, name: &str) -> Result<Workload, TraceError> {
+fn coflows(
+    header: Header,
+    mut lines: Rest<'_>,
+    name: &str,
+    notes: Notes<'_>,
+) -> Result<Workload, TraceError> {
     let mut draft = Draft::new(header.ports);
     while let Some((location, line)) = lines.next()? {
         let line: CoflowLine = parse(location, "coflow", line)?;
@@ -116,7 +123,7 @@ fn coflows(header: Header, mut lines: Rest<'_>, name: &str) -> Result<Workload, 
             let found = format_args!("{} at the end of the file", draft.len());
             Err(lines.location().bad("coflows", expected, found))
         }
-        _ => draft.finish(name),
+        _ => draft.finish(name, notes),
     }
 }
 

@@ -1,82 +1,105 @@
 //! The text format of [coflow-benchmark](https://github.com/coflow/coflow-benchmark), the format of
-//! the public Facebook trace: `ID ARRIVAL_MS M mapper… R reducer:MB…`.
+//! the public Facebook trace: `ID ARRIVAL_MS M mapper… R reducer:MB…`, and the one of
+//! [IAOA and Yosemite](https://github.com/zhanghan1990/IAOA), which has a weight behind the id.
 //!
 //! A reducer's MB are shared equally by the mappers: one flow per pair. Flows come mapper by
-//! mapper, and for each mapper reducer by reducer, both in the order of the line. A rack is named
-//! at most once as a mapper and once as a reducer, because the format merges the tasks of a rack.
+//! mapper, and for each mapper reducer by reducer, both in the order of the line. The format merges
+//! the tasks of a rack; where a line names a rack twice, the reader merges them as CoflowSim does.
+//!
+//! Public copies lack the first line, `PORTS COFLOWS`. Then the largest rack gives the number of ports.
 
-use std::fmt::Display;
-
-use super::draft::{Draft, first_duplicate};
+use super::draft::Draft;
 use super::fields::{Fields, number};
-use super::format::LineFormat;
-use crate::MB;
-use crate::error::{Location, TraceError, quote};
-use crate::limits::MAX_BYTES;
-use crate::workload::{Coflow, Flow};
+use super::format::{Format, LineFormat, Notes, Rest};
+use super::line_formats::CoflowLines;
+use super::shuffle::{Shuffle, reducer};
+use crate::error::{Location, TraceError};
+use crate::limits::{MAX_PORTS, MAX_WEIGHT};
+use crate::workload::{Coflow, Workload};
 
-/// Of the text formats, only this one has a colon in every line.
-pub(super) const FORMAT: LineFormat = LineFormat { accepts: |line| line.contains(':'), coflow };
+/// The format without weights.
+pub(super) const FORMAT: LineFormat = LineFormat {
+    fits: |line| fits(line, 2),
+    seems: |line| line.contains(':'),
+    coflow: |fields, draft| coflow(fields, draft, false),
+};
+
+/// The format with weights.
+pub(super) const WEIGHTED: LineFormat = LineFormat {
+    fits: |line| fits(line, 3),
+    seems: |_| false,
+    coflow: |fields, draft| coflow(fields, draft, true),
+};
+
+/// Coflows of either format without a line before them.
+pub(super) const WITHOUT_HEADER: Format = Format {
+    header: "a coflow of coflow-benchmark",
+    accepts: |line| (FORMAT.fits)(line) || (WEIGHTED.fits)(line),
+    read: without_header,
+};
+
+/// Whether the numbers of mappers and of reducers are right in a line in which the former is field `at`.
+fn fits(line: &str, at: usize) -> bool {
+    let fields: Vec<&str> = line.split_ascii_whitespace().collect();
+    let count = |at: usize| fields.get(at)?.parse::<usize>().ok();
+    let reducers = fields.iter().rev().take_while(|field| field.contains(':')).count();
+    let Some(mappers) = count(at).filter(|mappers| *mappers > 0) else { return false };
+    reducers > 0
+        && mappers.checked_add(at + 2 + reducers) == Some(fields.len())
+        && count(at + 1 + mappers) == Some(reducers)
+}
 
 /// Reads the coflow of one line.
-fn coflow(mut fields: Fields<'_>, draft: &mut Draft) -> Result<(), TraceError> {
+fn coflow(mut fields: Fields<'_>, draft: &mut Draft, weighted: bool) -> Result<(), TraceError> {
     let location = fields.location;
     let ports = draft.ports();
     let id = fields.text("id", "an id")?.to_owned();
+    let mut weight = 1.0;
+    if weighted {
+        let text = fields.text("weight", "a weight")?;
+        weight = number(location, "weight", "a weight", text, MAX_WEIGHT)?;
+    }
     let arrival_s = fields.milliseconds("arrival")?;
 
-    let num_mappers = fields.integer("number of mappers", "an integer", 1..=ports)?;
+    let num_mappers = fields.integer("number of mappers", "an integer", 1..=MAX_PORTS)?;
     let mut mappers = Vec::new();
     for i in 1..=num_mappers {
         mappers.push(fields.port(format_args!("mapper {i} of {num_mappers}"), ports)?);
     }
-    each_once(location, "mappers", &mappers)?;
-
-    let num_reducers = fields.integer("number of reducers", "an integer", 1..=ports)?;
+    let num_reducers = fields.integer("number of reducers", "an integer", 1..=MAX_PORTS)?;
     let mut reducers = Vec::new();
     for i in 1..=num_reducers {
         let field = format_args!("reducer {i} of {num_reducers}");
         let text = fields.text(field, "RACK:MB")?;
-        let (dst, mb) = reducer(location, field, text, ports)?;
-        reducers.push((dst, mb * MB / f64::from(num_mappers)));
+        reducers.push(reducer(location, field, text, ports)?);
     }
-    let racks: Vec<u32> = reducers.iter().map(|&(dst, _)| dst).collect();
-    each_once(location, "reducers", &racks)?;
     fields.end(format_args!("{num_reducers} reducers"))?;
 
-    draft.announce(location, u64::from(num_mappers) * u64::from(num_reducers))?;
-    let mut flows = Vec::with_capacity(mappers.len() * reducers.len());
-    for &src in &mappers {
-        flows.extend(reducers.iter().map(|&(dst, bytes)| Flow { src, dst, bytes, start_s: 0.0 }));
-    }
-    draft.push(location, Coflow::new(id, arrival_s, flows), Vec::new())
+    let mut shuffle = Shuffle { mappers, reducers };
+    shuffle.merge(location, draft);
+    let flows = shuffle.flows(location, draft)?;
+    let coflow = Coflow { weight, ..Coflow::new(id, arrival_s, flows) };
+    draft.push(location, coflow, Vec::new())
 }
 
-/// `RACK:MB` as a port and a number of MB.
-fn reducer(
+fn without_header(
     location: Location<'_>,
-    field: impl Display,
-    text: &str,
-    ports: u32,
-) -> Result<(u32, f64), TraceError> {
-    let Some((rack, mb)) = text.split_once(':') else {
-        return Err(location.bad(field, "RACK:MB", quote(text)));
-    };
-    let Some(dst) = rack.parse().ok().filter(|&dst| dst < ports) else {
-        let expected = format_args!("a port from 0 to {}", ports - 1);
-        return Err(location.bad(field, expected, quote(rack)));
-    };
-    let mb = number(location, field, "MB", mb, MAX_BYTES / MB)?;
-    Ok((dst, mb))
-}
-
-/// Rejects a rack named twice.
-fn each_once(location: Location<'_>, field: &str, racks: &[u32]) -> Result<(), TraceError> {
-    match first_duplicate(&mut racks.to_vec()) {
-        None => Ok(()),
-        Some(rack) => {
-            let found = format_args!("{rack} twice");
-            Err(location.bad(field, "each rack once", found))
-        }
+    first: &str,
+    mut lines: Rest<'_>,
+    name: &str,
+    notes: Notes<'_>,
+) -> Result<Workload, TraceError> {
+    let mut draft = Draft::new(MAX_PORTS);
+    let mut coflows = CoflowLines::default();
+    coflows.take(location, first, &mut draft)?;
+    while let Some((location, line)) = lines.next()? {
+        coflows.take(location, line, &mut draft)?;
     }
+    coflows.finish(name, &mut draft)?;
+    draft.fit_ports();
+    notes(&format!(
+        "{name}: no first line PORTS COFLOWS: {} ports, from the largest rack",
+        draft.ports()
+    ));
+    draft.finish(name, notes)
 }

@@ -4,6 +4,7 @@ use std::collections::HashMap;
 
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES, MAX_PARENTS};
+use super::format::Notes;
 use crate::workload::{Coflow, Workload};
 
 /// The coflows read so far.
@@ -17,6 +18,8 @@ pub(crate) struct Draft {
     parents: Vec<(u32, Vec<String>)>,
     num_flows: u64,
     num_parents: usize,
+    /// Number of coflows of which tasks were merged, and the line of the first.
+    merged: (usize, u64),
 }
 
 impl Draft {
@@ -29,12 +32,28 @@ impl Draft {
             parents: Vec::new(),
             num_flows: 0,
             num_parents: 0,
+            merged: (0, 0),
         }
     }
 
     /// Number of ports.
     pub fn ports(&self) -> u32 {
         self.workload.ports
+    }
+
+    /// Makes the largest port the last one, for a file that does not say how many ports there are.
+    pub fn fit_ports(&mut self) {
+        let flows = self.workload.coflows.iter().flat_map(|coflow| &coflow.flows);
+        let largest = flows.map(|flow| flow.src.max(flow.dst)).max();
+        self.workload.ports = largest.map_or(1, |port| port + 1);
+    }
+
+    /// Counts a coflow of which tasks on the same rack were merged.
+    pub fn count_merged(&mut self, location: Location<'_>) {
+        if self.merged.0 == 0 {
+            self.merged.1 = location.line;
+        }
+        self.merged.0 += 1;
     }
 
     /// Number of coflows so far.
@@ -80,7 +99,13 @@ impl Draft {
     }
 
     /// Returns the workload, after all coflows have been added; `name` names the file.
-    pub fn finish(mut self, name: &str) -> Result<Workload, TraceError> {
+    pub fn finish(mut self, name: &str, notes: Notes<'_>) -> Result<Workload, TraceError> {
+        if let (coflows @ 1.., line) = self.merged {
+            notes(&format!(
+                "{name}: coflows that name a rack twice: {coflows}, first on line {line}; as in CoflowSim, its mappers \
+                 are one, and its reducers get the sum"
+            ));
+        }
         for (child, ids) in std::mem::take(&mut self.parents) {
             let line = self.lines[child as usize];
             let location = Location { name, line };

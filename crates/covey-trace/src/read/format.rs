@@ -8,6 +8,9 @@ use super::lines::Lines;
 use crate::error::{Location, TraceError};
 use crate::workload::Workload;
 
+/// Gets each line about what was guessed or changed in a trace.
+pub(crate) type Notes<'a> = &'a mut dyn FnMut(&str);
+
 /// The lines of a trace after the first.
 pub(crate) type Rest<'a> = Lines<'a, &'a mut dyn BufRead>;
 
@@ -18,13 +21,15 @@ pub(crate) struct Format {
     /// Whether a first line belongs to this format.
     pub accepts: fn(&str) -> bool,
     /// Reads a trace from its first line, the lines after it, and the name of the file.
-    pub read: fn(Location<'_>, &str, Rest<'_>, &str) -> Result<Workload, TraceError>,
+    pub read: fn(Location<'_>, &str, Rest<'_>, &str, Notes<'_>) -> Result<Workload, TraceError>,
 }
 
-/// A format of a coflow's line, recognised by the first such line.
+/// A format of a coflow's line.
 pub(super) struct LineFormat {
-    /// Whether the line of a coflow has this format.
-    pub accepts: fn(&str) -> bool,
+    /// Whether all of a line has this format.
+    pub fits: fn(&str) -> bool,
+    /// Whether a line that fits no format was meant to have this one.
+    pub seems: fn(&str) -> bool,
     /// Reads the coflow of one line.
     pub coflow: fn(Fields<'_>, &mut Draft) -> Result<(), TraceError>,
 }

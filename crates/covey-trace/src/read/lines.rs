@@ -5,7 +5,10 @@ use std::io::{BufRead, ErrorKind};
 use crate::error::{Location, TraceError};
 use crate::limits::MAX_LINE_BYTES;
 
-/// The lines of a source that are not blank, numbered from 1.
+/// The byte order mark, with which editors of Windows begin a file.
+const MARK: &[u8] = "\u{feff}".as_bytes();
+
+/// The lines of a source that are not blank, numbered from 1. A byte order mark is no part of them.
 pub struct Lines<'a, R> {
     source: R,
     /// The last line read; its number counts blank ones.
@@ -41,6 +44,9 @@ impl<'a, R: BufRead> Lines<'a, R> {
         loop {
             if !self.fill()? {
                 return Ok(None);
+            }
+            if self.location.line == 1 && self.buffer.starts_with(MARK) {
+                self.buffer.drain(..MARK.len());
             }
             if !self.buffer.trim_ascii().is_empty() {
                 break;

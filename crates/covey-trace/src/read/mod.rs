@@ -1,81 +1,123 @@
 //! Reads a trace file in any of the formats.
 
 mod benchmark;
+mod compressed;
+mod connections;
 mod counted;
 mod draft;
 mod fields;
+mod foreign;
 mod format;
-mod gzip;
+mod hpcc;
+mod line_formats;
 mod lines;
+mod shuffle;
 mod sincronia;
+mod sunflow;
 
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+pub(crate) use compressed::text;
 pub(crate) use draft::{Draft, check_name};
 pub(crate) use fields::number;
-pub(crate) use format::{Format, Rest};
-pub(crate) use gzip::{decompressed, is_gzip};
+pub(crate) use format::{Format, Notes, Rest};
 pub use lines::Lines;
 
-use crate::error::TraceError;
+use crate::error::{Location, TraceError, quote};
 use crate::json_lines;
 use crate::workload::Workload;
 
 /// All formats. The first one that accepts the first line of a trace reads the trace.
-static FORMATS: &[Format] = &[counted::FORMAT, json_lines::FORMAT];
+static FORMATS: &[Format] = &[
+    json_lines::FORMAT,
+    hpcc::FORMAT,
+    connections::FORMAT,
+    sunflow::FORMAT,
+    benchmark::WITHOUT_HEADER,
+    counted::FORMAT,
+];
 
 /// Reads a trace in any format that Covey knows; its content decides which. Messages call it
-/// `name`.
+/// `name`. `notes` gets each line about what was guessed, merged or left out.
 ///
 /// - *coflow-benchmark* text: `PORTS COFLOWS`, then a line `ID ARRIVAL_MS M mapper… R reducer:MB…`
 ///   for each coflow. The mappers share a reducer's MB (of 1,048,576 bytes) equally. Flows are
-///   ordered mapper by mapper, as in the line.
+///   ordered mapper by mapper, as in the line. The first line may be missing; a weight may stand
+///   behind the id, as in the traces of IAOA and Yosemite.
 /// - *Covey JSON lines*, see [`write`](crate::write()).
 /// - *Sincronia* text: `PORTS COFLOWS`, then `ID ARRIVAL_MS FLOWS SOURCES DESTINATIONS (src dst
 ///   MB)…` for each coflow.
+/// - *Sunflow* text: `ID ARRIVAL_MS MAPPERS REDUCERS mapper,…#reducer:MB,…` for each coflow.
+/// - *htsim* connection matrices, and *HPCC* flows: each flow is a coflow.
 ///
-/// A trace in any of these formats may be compressed by gzip.
+/// A trace in any of these formats may be compressed by gzip or zstd.
 ///
 /// Coflows keep the order of the file, even if they arrive in another. Blank lines are skipped,
 /// lines may end in CR LF, and the last line needs no end.
 ///
 /// # Errors
 /// [`TraceError::Bad`] names the line and field that are invalid, or exceed the limits in
-/// [`limits`](mod@crate::limits); [`TraceError::Io`] is a failure to read.
-pub fn read(mut source: impl BufRead, name: &str) -> Result<Workload, TraceError> {
-    if is_gzip(&mut source).map_err(|e| TraceError::io(name, e))? {
-        return read_text(decompressed(source), name);
-    }
-    read_text(source, name)
-}
-
-/// Reads a trace that is not compressed.
-fn read_text(mut source: impl BufRead, name: &str) -> Result<Workload, TraceError> {
+/// [`limits`](mod@crate::limits), or what the file seems to be that is no trace;
+/// [`TraceError::Io`] is a failure to read.
+pub fn read_noting(
+    mut source: impl BufRead,
+    name: &str,
+    notes: &mut dyn FnMut(&str),
+) -> Result<Workload, TraceError> {
+    let io = |e| TraceError::io(name, e);
+    refuse_binary(&mut source, name)?;
+    let mut source = text(source).map_err(io)?;
+    // What was compressed may be binary as well.
+    refuse_binary(&mut source, name)?;
     let mut lines: Rest<'_> = Lines::new(&mut source, name);
     let Some((location, header)) = lines.next()? else {
         let expected = "PORTS COFLOWS, or a JSON header";
         return Err(lines.location().bad("header", expected, "an empty file"));
     };
     let header = header.to_owned();
-    let format = FORMATS.iter().find(|format| (format.accepts)(&header));
-    match format {
-        Some(format) => (format.read)(location, &header, lines, name),
+    let foreign = foreign::text(&header);
+    match FORMATS.iter().find(|format| foreign.is_none() && (format.accepts)(&header)) {
+        Some(format) => (format.read)(location, &header, lines, name, notes),
         None => {
             let headers: Vec<_> = FORMATS.iter().map(|format| format.header).collect();
-            let found = "values separated by commas (a CSV file?)";
-            Err(location.bad("header", headers.join(", or "), found))
+            let found = foreign.map_or_else(|| quote(&header), str::to_owned);
+            Err(location.bad("header", format_args!("one of {}", headers.join(", ")), found))
         }
     }
 }
 
-/// Reads the trace in the file `path`, as [`read`] does.
+fn refuse_binary(source: &mut impl BufRead, name: &str) -> Result<(), TraceError> {
+    let first = compressed::first_bytes(source).map_err(|e| TraceError::io(name, e))?;
+    match foreign::binary(first) {
+        None => Ok(()),
+        Some(found) => Err(Location { name, line: 1 }.bad("file", "a trace, which is text", found)),
+    }
+}
+
+/// [`read_noting`], without the notes.
 ///
 /// # Errors
-/// Those of [`read`]; [`TraceError::Io`] also if the file cannot be opened.
-pub fn read_path(path: &Path) -> Result<Workload, TraceError> {
+/// Those of [`read_noting`].
+pub fn read(source: impl BufRead, name: &str) -> Result<Workload, TraceError> {
+    read_noting(source, name, &mut |_| ())
+}
+
+/// Reads the trace in the file `path`, as [`read_noting`] does.
+///
+/// # Errors
+/// Those of [`read_noting`]; [`TraceError::Io`] also if the file cannot be opened.
+pub fn read_path_noting(path: &Path, notes: &mut dyn FnMut(&str)) -> Result<Workload, TraceError> {
     let name = path.display().to_string();
     let file = File::open(path).map_err(|e| TraceError::io(&name, e))?;
-    read(BufReader::with_capacity(1 << 16, file), &name)
+    read_noting(BufReader::with_capacity(1 << 16, file), &name, notes)
+}
+
+/// [`read_path_noting`], without the notes.
+///
+/// # Errors
+/// Those of [`read_path_noting`].
+pub fn read_path(path: &Path) -> Result<Workload, TraceError> {
+    read_path_noting(path, &mut |_| ())
 }

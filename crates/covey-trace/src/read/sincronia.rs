@@ -12,7 +12,7 @@ use crate::error::TraceError;
 use crate::limits::{MAX_BYTES, MAX_FLOWS};
 use crate::workload::{Coflow, Flow};
 
-pub(super) const FORMAT: LineFormat = LineFormat { accepts: |_| true, coflow };
+pub(super) const FORMAT: LineFormat = LineFormat { fits: |_| false, seems: |_| true, coflow };
 
 /// Reads the coflow of one line.
 fn coflow(mut fields: Fields<'_>, draft: &mut Draft) -> Result<(), TraceError> {

@@ -16,5 +16,12 @@ pub struct Format {
     pub(super) read: fn(First<'_>, Rest<'_>, &mut Draft) -> Result<(), TraceError>,
 }
 
+impl Format {
+    /// Whether a file with this first line has this format.
+    pub(crate) fn accepts(&self, first: &str) -> bool {
+        (self.accepts)(first)
+    }
+}
+
 /// The first line that is not blank.
 pub(super) type First<'a> = (Location<'a>, &'a str);

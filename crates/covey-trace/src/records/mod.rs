@@ -29,7 +29,7 @@ use std::path::Path;
 use covey_core::suggest::{did_you_mean, nearest};
 
 use crate::error::{Location, TraceError, quote};
-use crate::read::{Lines, is_gzip};
+use crate::read::Lines;
 use draft::Draft;
 
 pub use format::Format;
@@ -60,33 +60,22 @@ pub fn format(name: &str) -> Result<&'static Format, TraceError> {
 }
 
 /// Reads flow records in `format`, or in the one that the content has. Messages call the source `name`. It may
-/// be compressed by gzip. Memory grows with the number of flows and hosts, not with the length of lines.
+/// be compressed by gzip or zstd. Memory grows with the number of flows and hosts, not with the length of lines.
 ///
 /// # Errors
 /// [`TraceError::Bad`] names the line and field that are invalid; [`TraceError::Io`] is a failure to read.
 pub fn read(
-    mut source: impl BufRead,
+    source: impl BufRead,
     name: &str,
     format: Option<&Format>,
 ) -> Result<Records, TraceError> {
-    let is_gzip = is_gzip(&mut source).map_err(|e| TraceError::io(name, e))?;
-    if is_gzip {
-        return read_text(crate::read::decompressed(source), name, format);
-    }
-    read_text(source, name, format)
-}
-
-fn read_text(
-    mut source: impl BufRead,
-    name: &str,
-    format: Option<&Format>,
-) -> Result<Records, TraceError> {
+    let mut source = crate::read::text(source).map_err(|e| TraceError::io(name, e))?;
     let source: &mut dyn BufRead = &mut source;
     let mut lines = Lines::with_limit(source, name, MAX_LINE_BYTES);
     let Some((location, first)) = lines.next()? else {
         return Err(lines.location().bad("header", "flow records", "an empty file"));
     };
-    let first = first.trim_start_matches('\u{feff}').to_owned();
+    let first = first.to_owned();
     let format = match format.or_else(|| FORMATS.iter().find(|it| (it.accepts)(&first))) {
         Some(format) => format,
         None => return Err(unknown(location, &first)),
