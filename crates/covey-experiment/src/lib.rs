@@ -13,6 +13,7 @@
 //! ```
 
 mod contender;
+mod effect;
 mod error;
 mod experiment;
 mod metric;

@@ -148,10 +148,10 @@ impl Setup {
     ///
     /// # Errors
     /// Those of [`Setup::network`], if there is no such rung, and if the trace cannot be read.
-    pub fn open(&self, trace: &str, warn: impl FnOnce(&str)) -> Result<Scene, Error> {
+    pub fn open(&self, trace: &str, mut warn: impl FnMut(&str)) -> Result<Scene, Error> {
         let network = self.network(0)?;
         self.rung()?;
-        let workload = covey_trace::open(&self.seeded(trace))?;
+        let workload = covey_trace::open_noting(&self.seeded(trace), &mut warn)?;
         // Only a big switch has as many hosts as the trace has ports.
         let (network, workload) = match network.fabric().ports() {
             0 => self.place(workload, warn)?,

@@ -32,7 +32,7 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(
         let at = format!(" at line {} column {}", error.line(), error.column());
         let message = message.strip_suffix(&at).unwrap_or(&message);
         let (found, expected) = match message.rsplit_once(", expected ") {
-            Some((found, expected)) => (found, expected.replace("f64", "a number")),
+            Some((found, expected)) => (found, in_words(&field, expected)),
             None => (message, format!("the JSON of a {whole}")),
         };
         let found = found
@@ -42,4 +42,16 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(
         let found = format!("{} (column {})", escape(found, 60), error.column());
         Err(location.bad(escape(&field, 60), escape(&expected, 200), found))
     })
+}
+
+/// What serde expects of a field, in words.
+fn in_words(field: &str, expected: &str) -> String {
+    let is_port = field.ends_with("].src") || field.ends_with("].dst");
+    match expected {
+        "u32" if is_port => {
+            "a port, which is a whole number below the ports of the first line (a name is none: number the hosts from 0)"
+                .to_owned()
+        }
+        _ => expected.replace("f64", "a number").replace("u32", "a whole number").replace("usize", "a whole number"),
+    }
 }

@@ -84,11 +84,8 @@ fn short<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
 
 /// Covey JSON lines.
 pub(crate) const FORMAT: Format = Format {
-    header: "the JSON header of Covey JSON lines",
     accepts: |header| header.trim_start().starts_with('{'),
-    read: |location, line, lines, name, notes| {
-        coflows(header(location, line)?, lines, name, notes)
-    },
+    read: |location, line, lines, name, notes| coflows(header(location, line)?, lines, name, notes),
 };
 
 /// Reads the header.

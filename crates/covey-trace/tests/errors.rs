@@ -26,7 +26,7 @@ fn files() {
         ("x y", "t: line 1: number of ports: expected an integer from 1 to 1000000, found \"x\""),
         (
             "3",
-            "t: line 1: number of coflows: expected an integer from 0 to 50000000, found the end of the line",
+            "t: line 1: flows: expected 3, as the first line says, found 0 at the end of the file",
         ),
         ("0 1", "t: line 1: number of ports: expected an integer from 1 to 1000000, found \"0\""),
         (
@@ -36,7 +36,7 @@ fn files() {
         ("-1 1", "t: line 1: number of ports: expected an integer from 1 to 1000000, found \"-1\""),
         (
             "id,arrival,src,dst\n1,0,0,1\n",
-            "t: line 1: header: expected PORTS COFLOWS (coflow-benchmark or Sincronia text), or the JSON header of Covey JSON lines, found values separated by commas (a CSV file?)",
+            "t: line 1: file: expected a trace (docs/traces.md), found values separated by commas (a CSV file?): covey identify reads flows with columns start_s, src, dst, bytes",
         ),
         ("3 1 2", "t: line 1: end of line: expected nothing after PORTS COFLOWS, found \"2\""),
         (
@@ -71,7 +71,7 @@ fn files() {
     );
     assert_eq!(
         message(b"\xff\xfe3"),
-        "t: line 1: text: expected UTF-8, found the byte 0xff (a binary file?)"
+        "t: line 1: file: expected a trace, which is text, found text in UTF-16: save it as UTF-8"
     );
 }
 
@@ -96,20 +96,19 @@ fn coflow_benchmark() {
         ),
         (
             "3 1\n1 0 0 1 1:1",
-            "t: line 2: number of mappers: expected an integer from 1 to 3, found \"0\"",
+            "t: line 2: number of mappers: expected an integer from 1 to 1000000, found \"0\"",
         ),
         (
             "3 1\n1 0 4000000000 1 1:1",
-            "t: line 2: number of mappers: expected an integer from 1 to 3, found \"4000000000\"",
+            "t: line 2: number of mappers: expected an integer from 1 to 1000000, found \"4000000000\"",
         ),
         (
             "3 1\n1 0 2 0 3 1 1:1",
             "t: line 2: mapper 2 of 2: expected a port from 0 to 2, found \"3\"",
         ),
-        ("3 1\n1 0 2 1 1 1 1:1", "t: line 2: mappers: expected each rack once, found 1 twice"),
         (
             "3 1\n1 0 1 0 0 :",
-            "t: line 2: number of reducers: expected an integer from 1 to 3, found \"0\"",
+            "t: line 2: number of reducers: expected an integer from 1 to 1000000, found \"0\"",
         ),
         (
             "3 1\n1 0 1 0 2 1:1",
@@ -120,7 +119,6 @@ fn coflow_benchmark() {
             "3 1\n1 0 1 0 1 3:1",
             "t: line 2: reducer 1 of 1: expected a port from 0 to 2, found \"3\"",
         ),
-        ("3 1\n1 0 1 0 2 1:1 1:2", "t: line 2: reducers: expected each rack once, found 1 twice"),
         (
             "3 1\n1 0 1 0 1 1:-1",
             "t: line 2: reducer 1 of 1: expected MB from 0 to 9.5367431640625e11, found \"-1\"",
@@ -197,7 +195,7 @@ fn json_header() {
         ),
         (
             r#"{"covey_trace":1,"ports":"3"}"#,
-            "t: line 1: ports: expected u32, found string \"3\" (column 28)",
+            "t: line 1: ports: expected a whole number, found string \"3\" (column 28)",
         ),
         (
             r#"{"covey_trace":1,"ports":3,"coflows":1}"#,
@@ -228,7 +226,7 @@ fn json_coflows() {
         ),
         (
             r#"{"id":"1","arrival_s":0,"flows":[{"src":-1,"dst":1,"bytes":1}]}"#.to_owned(),
-            "flows[0].src: expected u32, found integer `-1` (column 42)",
+            "flows[0].src: expected a port, which is a whole number below the ports of the first line (a name is none: number the hosts from 0), found integer `-1` (column 42)",
         ),
         (
             r#"{"id":"1","arrival_s":0,"flows":[{"src":0,"dst":1}]}"#.to_owned(),

@@ -8,6 +8,7 @@ mod fb_like;
 mod formats;
 mod gzip;
 mod observe;
+mod others;
 mod records;
 mod stats;
 mod transform;

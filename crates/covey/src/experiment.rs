@@ -1,6 +1,6 @@
 //! The arguments that choose workload, network and simulator.
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{ArgAction, Args, ValueEnum};
 use covey_emulate::Simulator;
@@ -83,6 +83,16 @@ impl Arguments {
         }
     }
 
+    /// Refuses an output that is the trace itself, with the option that names it.
+    pub fn check_apart<'a>(
+        &self,
+        outputs: impl IntoIterator<Item = (&'a str, &'a Path)>,
+    ) -> Result<(), Failure> {
+        outputs
+            .into_iter()
+            .try_for_each(|(option, file)| output::check_apart(option, file, &self.trace))
+    }
+
     /// Makes the network, and reads the workload with the network's hosts as its ports. Says on standard
     /// error if several ports of the trace share a host.
     pub fn open(&self) -> Result<Scene, Failure> {
@@ -100,6 +110,9 @@ impl Arguments {
     ) -> Result<Vec<Run<'a>>, Failure> {
         let setup = self.setup();
         let trace = setup.seeded(&self.trace);
+        for line in setup.without_effect(&self.trace, &scene.workload, &contenders) {
+            output::note(&line);
+        }
         let name = if trace == "-" { "standard input".to_owned() } else { trace };
         let Scene { network, workload, appearing } = scene;
         let experiment = Experiment::on(network.clone(), workload, name, &setup)?;

@@ -213,7 +213,7 @@ impl Identify {
                     left.groups
                 ));
             }
-            output::write_trace(file, || Ok(workload))?;
+            output::write_trace(file, &self.file, || Ok(workload))?;
         }
         if let Some(file) = &self.hosts {
             output::write(file, |out| {

@@ -1,7 +1,9 @@
 //! Output of results: standard output and files.
 
 use std::ffi::OsStr;
+use std::fs;
 use std::io::{self, BufWriter, ErrorKind, Write};
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use covey_trace::Workload;
@@ -35,13 +37,24 @@ pub fn check_format(option: &str, path: &Path, endings: &[&str]) -> Result<(), F
     Err(Failure::argument(option, expected, format!("'{}'", path.display())))
 }
 
+/// Refuses a file that is the one which is read, also by a link.
+pub fn check_apart(option: &str, path: &Path, input: &str) -> Result<(), Failure> {
+    let file = |path: &Path| Some(fs::metadata(path).ok()?).filter(fs::Metadata::is_file);
+    let same = file(path).zip(file(Path::new(input)));
+    if same.is_some_and(|(a, b)| (a.dev(), a.ino()) == (b.dev(), b.ino())) {
+        let found = format!("'{}', which is read", path.display());
+        return Err(Failure::argument(option, "another file than the input", found));
+    }
+    Ok(())
+}
+
 /// Like [`check`], for a trace, or `-`. A trace is plain text, neither a table nor compressed.
 pub fn check_trace(path: &Path) -> Result<(), Failure> {
     if path.as_os_str() == "-" {
         return Ok(());
     }
     let is = |ending: &str| path.extension().is_some_and(|it| it.eq_ignore_ascii_case(ending));
-    if is("csv") || is("gz") {
+    if is("csv") || is("gz") || is("zst") {
         let expected = "a name for Covey JSON lines, such as trace.jsonl";
         return Err(Failure::argument("output", expected, format!("'{}'", path.display())));
     }
@@ -66,18 +79,25 @@ pub fn message(path: &Path, error: &io::Error) -> String {
     format!("{}: cannot be written: {error}", path.display())
 }
 
-/// Writes a workload to the file `path`, or to standard output for `-`. Makes the workload only
-/// after a check that the file can be written.
+/// Writes a workload to the file `path`, or to standard output for `-`. Makes the workload from the
+/// trace `input` only after a check that the file can be written, and is another one.
 pub fn write_trace(
     path: &Path,
+    input: &str,
     make: impl FnOnce() -> Result<Workload, Failure>,
 ) -> Result<(), Failure> {
     check_trace(path)?;
+    check_apart("output", path, input)?;
     let workload = make()?;
     if path.as_os_str() == "-" {
         return print(|out| covey_trace::write(&workload, out));
     }
     write(path, |out| covey_trace::write(&workload, out))
+}
+
+/// Opens a workload by name, and says on standard error what was guessed, merged or left out.
+pub fn open(trace: &str) -> Result<Workload, Failure> {
+    Ok(covey_trace::open_noting(trace, &mut note)?)
 }
 
 /// Prints a note on standard error.

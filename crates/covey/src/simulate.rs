@@ -56,6 +56,7 @@ impl Simulate {
         for (option, file) in [("--per-coflow", &self.per_coflow), ("--per-flow", &self.per_flow)] {
             let Some(file) = file else { continue };
             output::check_format(option, file, output::TABLE)?;
+            self.setup.check_apart([(option, file.as_path())])?;
         }
         let scene = self.setup.open()?;
         for run in self.setup.run(&scene, vec![contender], self.bound, cores())? {

@@ -3,15 +3,15 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use covey_experiment::{PORT_RATE, Setup};
+use covey_experiment::Setup;
 use covey_report::{FabricLoad, TraceInfo, write_json, write_per_link_csv};
 use covey_topology::LinkLoad;
 use covey_trace::observe::{recorded, rung};
 use covey_trace::records::write_records;
-use covey_trace::{Stats, open, transform};
+use covey_trace::{Stats, transform};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, open};
 use crate::transform::Transform;
 
 /// Describe, convert, generate and transform traces
@@ -54,9 +54,9 @@ struct Info {
     /// Also print how busy the trace keeps the links of this network, by tier
     #[arg(long, value_name = "FABRIC")]
     fabric: Option<String>,
-    /// Speed of each port in each direction, with --fabric: 1gbps, 100mbps, 128MiB/s
-    #[arg(long, value_name = "RATE", default_value = PORT_RATE)]
-    port_rate: String,
+    /// Speed of each port in each direction, with --fabric: 1gbps, 100mbps, 128MiB/s [default: 1gbps]
+    #[arg(long, value_name = "RATE", requires = "fabric")]
+    port_rate: Option<String>,
     /// Write a CSV file with a row for each link of the network
     #[arg(long, value_name = "FILE", requires = "fabric")]
     per_link: Option<PathBuf>,
@@ -124,6 +124,7 @@ impl Recorded {
         let is_file = self.output.as_os_str() != "-";
         if is_file {
             output::check_format("--output", &self.output, output::TABLE)?;
+            output::check_apart("--output", &self.output, &self.trace)?;
         }
         let workload = open(&self.trace)?;
         let records = recorded(&rung.flows(&workload, self.seed)?, &workload);
@@ -140,10 +141,11 @@ impl Info {
         let info = match fabric {
             None => TraceInfo { stats: Stats::of(&open(&trace)?), load: None },
             Some(fabric) => {
-                let setup = Setup { fabric, port_rate: Some(port_rate), ..Setup::default() };
+                let setup = Setup { fabric, port_rate, ..Setup::default() };
                 setup.network(0)?;
                 if let Some(file) = &per_link {
                     output::check_format("--per-link", file, output::TABLE)?;
+                    output::check_apart("--per-link", file, &trace)?;
                 }
                 let workload = open(&trace)?;
                 let stats = Stats::of(&workload);
@@ -165,10 +167,11 @@ impl Trace {
         match self.command {
             Command::Info(info) => info.run(),
             Command::Convert(Convert { trace, out }) => {
-                output::write_trace(&out, || Ok(open(&trace)?))
+                output::write_trace(&out, &trace, || open(&trace))
             }
             Command::Replicate(Replicate { trace, copies, out }) => {
-                output::write_trace(&out, || Ok(transform::replicate(&open(&trace)?, copies)?))
+                let make = || Ok(transform::replicate(&open(&trace)?, copies)?);
+                output::write_trace(&out, &trace, make)
             }
             Command::Records(records) => records.run(),
             Command::Transform(transform) => transform.run(),

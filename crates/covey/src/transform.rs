@@ -4,10 +4,10 @@ use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
 use covey_trace::transform::{self, Changes, Filter, Mantri, Scale, Waves, WavesOf};
-use covey_trace::{TraceError, Workload, open};
+use covey_trace::{TraceError, Workload};
 
 use crate::failure::Failure;
-use crate::output;
+use crate::output::{self, open};
 use crate::quantity;
 
 /// The workload that is transformed, and the file for the result.
@@ -260,7 +260,7 @@ impl Ends {
         transform: impl FnOnce(&Workload) -> Result<Workload, Failure>,
     ) -> Result<(), Failure> {
         let mut line = String::new();
-        output::write_trace(&self.output, || {
+        output::write_trace(&self.output, &self.trace, || {
             let before = open(&self.trace)?;
             let after = transform(&before)?;
             line = Changes::between(&before, &after).to_string();

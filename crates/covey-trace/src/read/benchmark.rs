@@ -13,7 +13,7 @@ use super::fields::{Fields, number};
 use super::format::{Format, LineFormat, Notes, Rest};
 use super::line_formats::CoflowLines;
 use super::shuffle::{Shuffle, reducer};
-use crate::error::{Location, TraceError};
+use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_PORTS, MAX_WEIGHT};
 use crate::workload::{Coflow, Workload};
 
@@ -32,11 +32,8 @@ pub(super) const WEIGHTED: LineFormat = LineFormat {
 };
 
 /// Coflows of either format without a line before them.
-pub(super) const WITHOUT_HEADER: Format = Format {
-    header: "a coflow of coflow-benchmark",
-    accepts: |line| (FORMAT.fits)(line) || (WEIGHTED.fits)(line),
-    read: without_header,
-};
+pub(super) const WITHOUT_HEADER: Format =
+    Format { accepts: |line| (FORMAT.fits)(line) || (WEIGHTED.fits)(line), read: without_header };
 
 /// Whether the numbers of mappers and of reducers are right in a line in which the former is field `at`.
 fn fits(line: &str, at: usize) -> bool {
@@ -58,6 +55,9 @@ fn coflow(mut fields: Fields<'_>, draft: &mut Draft, weighted: bool) -> Result<(
     if weighted {
         let text = fields.text("weight", "a weight")?;
         weight = number(location, "weight", "a weight", text, MAX_WEIGHT)?;
+        if weight == 0.0 {
+            return Err(location.bad("weight", "a weight above 0", quote(text)));
+        }
     }
     let arrival_s = fields.milliseconds("arrival")?;
 

@@ -18,10 +18,10 @@ use crate::workload::{Coflow, Flow, Workload};
 const WORDS: &str = "Nodes, Connections, Triggers, SRC->DST or trigger";
 
 pub(super) const FORMAT: Format = Format {
-    header: "Nodes and Connections of htsim",
     accepts: |line| {
         let word = line.split_ascii_whitespace().next().unwrap_or_default();
-        word.contains("->") || word.starts_with('#') || ["Nodes", "Connections"].contains(&word)
+        // Directives of Zeek have no blank behind the mark.
+        word.contains("->") || ["#", "Nodes", "Connections"].contains(&word)
     },
     read,
 };
@@ -147,7 +147,8 @@ impl Matrix {
                     self.priorities = true;
                 }
                 _ => {
-                    let known = "id, start, size, trigger, send_done_trigger, recv_done_trigger or prio";
+                    let known =
+                        "id, start, size, trigger, send_done_trigger, recv_done_trigger or prio";
                     return Err(at.bad("connection", known, quote(key)));
                 }
             }
@@ -209,7 +210,8 @@ impl Matrix {
             let Some(id) = connection.waits_for else { continue };
             let at = Location { line: connection.line, ..end };
             let trigger = self.triggers.get(&id);
-            let Some((trigger, (line, counts_to))) = trigger.and_then(|it| Some((it, it.kind?))) else {
+            let Some((trigger, (line, counts_to))) = trigger.and_then(|it| Some((it, it.kind?)))
+            else {
                 return Err(at.bad("trigger", "a trigger of this file", id));
             };
             let counted = trigger.counted.len();

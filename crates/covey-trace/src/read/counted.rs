@@ -2,17 +2,15 @@
 
 use super::draft::Draft;
 use super::fields::Fields;
+use super::foreign;
 use super::format::{Format, Notes, Rest};
 use super::line_formats::CoflowLines;
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_PORTS};
 use crate::workload::Workload;
 
-pub(super) const FORMAT: Format = Format {
-    header: "PORTS COFLOWS (coflow-benchmark or Sincronia text)",
-    accepts: |header| header.split_ascii_whitespace().count() != 1 && !header.contains(','),
-    read,
-};
+pub(super) const FORMAT: Format =
+    Format { accepts: |header| foreign::table(header).is_none(), read };
 
 fn read(
     location: Location<'_>,

@@ -2,9 +2,9 @@
 
 use std::collections::HashMap;
 
+use super::format::Notes;
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES, MAX_PARENTS};
-use super::format::Notes;
 use crate::workload::{Coflow, Workload};
 
 /// The coflows read so far.

@@ -36,11 +36,11 @@ pub(crate) fn binary(first: &[u8]) -> Option<&'static str> {
     BINARY.iter().find(|(magic, _)| first.starts_with(magic)).map(|(_, what)| *what)
 }
 
-/// What a file with this first line seems to be, if that is no trace.
-pub(crate) fn text(line: &str) -> Option<&'static str> {
+/// What a file with this first line is, if that is a document and no table.
+pub(crate) fn document(line: &str) -> Option<&'static str> {
     let line = line.trim_start();
-    let begins = |what: &str| line.get(..what.len()).is_some_and(|it| it.eq_ignore_ascii_case(what));
-    let lists_flows = || records::FORMATS.iter().any(|format| format.accepts(line));
+    let begins =
+        |what: &str| line.get(..what.len()).is_some_and(|it| it.eq_ignore_ascii_case(what));
     Some(if begins("<!doctype html") || begins("<html") {
         "an HTML page: save the file itself, not the page that shows it"
     } else if line.starts_with('<') {
@@ -53,13 +53,19 @@ pub(crate) fn text(line: &str) -> Option<&'static str> {
         "a topology: give it to --fabric file:PATH"
     } else if line.starts_with('{') && line.contains("\"covey_metric\"") {
         "a metric of covey identify: give it to --metric"
-    } else if lists_flows() {
-        "flow records: covey identify FILE --output trace.jsonl makes a trace of them"
-    } else if line.starts_with('{') && !line.contains("\"covey_trace\"") {
-        "JSON without the header {\"covey_trace\":1,\"ports\":N} of Covey JSON lines (docs/traces.md)"
-    } else if line.contains(',') && !line.contains(':') {
-        "values separated by commas (a CSV file?): covey identify reads flows with columns start_s, src, dst, bytes"
     } else {
         return None;
     })
+}
+
+/// What a file with this first line seems to be, if that is a table and no trace.
+pub(crate) fn table(line: &str) -> Option<&'static str> {
+    if !line.contains("covey_trace") && records::FORMATS.iter().any(|it| it.accepts(line)) {
+        return Some(
+            "flow records: covey identify FILE --output trace.jsonl makes a trace of them",
+        );
+    }
+    (line.contains(',') && !line.contains(':')).then_some(
+        "values separated by commas (a CSV file?): covey identify reads flows with columns start_s, src, dst, bytes",
+    )
 }

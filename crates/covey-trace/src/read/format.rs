@@ -16,8 +16,6 @@ pub(crate) type Rest<'a> = Lines<'a, &'a mut dyn BufRead>;
 
 /// A format of traces, recognised by its first line.
 pub(crate) struct Format {
-    /// A description of its first line, for messages.
-    pub header: &'static str,
     /// Whether a first line belongs to this format.
     pub accepts: fn(&str) -> bool,
     /// Reads a trace from its first line, the lines after it, and the name of the file.

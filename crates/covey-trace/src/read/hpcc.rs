@@ -10,11 +10,8 @@ use crate::limits::{MAX_BYTES, MAX_FLOWS, MAX_PORTS, MAX_TIME_S};
 use crate::workload::{Coflow, Flow, Workload};
 
 pub(super) const FORMAT: Format = Format {
-    header: "the number of flows of HPCC's flow.txt",
-    accepts: |line| {
-        let mut fields = line.split_ascii_whitespace();
-        fields.next().is_some_and(|it| it.bytes().all(|b| b.is_ascii_digit())) && fields.next().is_none()
-    },
+    // A larger number is a time, as above a sample of `ss`.
+    accepts: |line| line.trim().parse().is_ok_and(|flows: u32| flows <= MAX_FLOWS),
     read,
 };
 
@@ -25,7 +22,8 @@ fn read(
     name: &str,
     notes: Notes<'_>,
 ) -> Result<Workload, TraceError> {
-    let flows = Fields::new(location, header).integer("number of flows", "an integer", 0..=MAX_FLOWS)?;
+    let flows =
+        Fields::new(location, header).integer("number of flows", "an integer", 0..=MAX_FLOWS)?;
     let mut draft = Draft::new(MAX_PORTS);
     let mut columns = None;
     while let Some((location, line)) = lines.next()? {

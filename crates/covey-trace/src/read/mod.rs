@@ -77,13 +77,13 @@ pub fn read_noting(
         return Err(lines.location().bad("header", expected, "an empty file"));
     };
     let header = header.to_owned();
-    let foreign = foreign::text(&header);
-    match FORMATS.iter().find(|format| foreign.is_none() && (format.accepts)(&header)) {
+    let document = foreign::document(&header);
+    match FORMATS.iter().find(|format| document.is_none() && (format.accepts)(&header)) {
         Some(format) => (format.read)(location, &header, lines, name, notes),
         None => {
-            let headers: Vec<_> = FORMATS.iter().map(|format| format.header).collect();
-            let found = foreign.map_or_else(|| quote(&header), str::to_owned);
-            Err(location.bad("header", format_args!("one of {}", headers.join(", ")), found))
+            let found = document.or_else(|| foreign::table(&header));
+            let found = found.map_or_else(|| quote(&header), str::to_owned);
+            Err(location.bad("file", "a trace (docs/traces.md)", found))
         }
     }
 }

@@ -41,12 +41,17 @@ impl Shuffle {
     }
 
     /// The flows: mapper by mapper, and for each mapper reducer by reducer. The mappers share a reducer's MB equally.
-    pub fn flows(&self, location: Location<'_>, draft: &mut Draft) -> Result<Vec<Flow>, TraceError> {
+    pub fn flows(
+        &self,
+        location: Location<'_>,
+        draft: &mut Draft,
+    ) -> Result<Vec<Flow>, TraceError> {
         draft.announce(location, self.mappers.len() as u64 * self.reducers.len() as u64)?;
         let mut flows = Vec::with_capacity(self.mappers.len() * self.reducers.len());
         let mappers = self.mappers.len() as f64;
         for &src in &self.mappers {
-            let flow = |&(dst, mb): &(u32, f64)| Flow { src, dst, bytes: mb * MB / mappers, start_s: 0.0 };
+            let flow =
+                |&(dst, mb): &(u32, f64)| Flow { src, dst, bytes: mb * MB / mappers, start_s: 0.0 };
             flows.extend(self.reducers.iter().map(flow));
         }
         Ok(flows)

@@ -12,8 +12,9 @@ use crate::limits::MAX_PORTS;
 use crate::workload::{Coflow, Workload};
 
 pub(super) const FORMAT: Format = Format {
-    header: "a coflow of Sunflow's traces",
-    accepts: |line| line.contains('#') && line.contains(':') && line.split_ascii_whitespace().count() == 5,
+    accepts: |line| {
+        line.contains('#') && line.contains(':') && line.split_ascii_whitespace().count() == 5
+    },
     read,
 };
 

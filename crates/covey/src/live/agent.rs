@@ -188,7 +188,7 @@ pub fn joining(
     let tls = credentials.has_certificates().then(|| AgentTls::start(credentials)).transpose()?;
     let token = match tls {
         Some(_) => Vec::new(),
-        None => shown.token()?.ok_or_else(|| shown.none())?,
+        None => shown.token()?.ok_or_else(|| shown.none(&coordinator))?,
     };
     let (ask_every, addresses) = (REPORT_EVERY, addresses(named)?);
     Ok(Joining { coordinator, port, token, tls, ask_every, processors, addresses })

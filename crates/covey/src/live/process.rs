@@ -80,14 +80,17 @@ impl Shown {
     }
 
     /// The error for a folder without a token.
-    pub fn none(&self) -> Failure {
-        none_in(&self.credentials)
+    pub fn none(&self, coordinator: &Endpoint) -> Failure {
+        none_in(&self.credentials, coordinator)
     }
 }
 
-fn none_in(folder: &Path) -> Failure {
+fn none_in(folder: &Path, coordinator: &Endpoint) -> Failure {
     let folder = folder.display();
-    Failure::Input(format!("--credentials: expected a folder with a token, found none in {folder}"))
+    Failure::Input(format!(
+        "--credentials: expected a folder with a token, found none in {folder}: covey serve --data {folder} starts a \
+         coordinator and makes it; for the one at {coordinator}, copy its token there"
+    ))
 }
 
 impl From<CredentialError> for Failure {

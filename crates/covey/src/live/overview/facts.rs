@@ -1,11 +1,12 @@
 //! What a coordinator reports.
 
 use std::collections::BTreeMap;
+use std::io::ErrorKind;
 use std::time::Duration;
 
 use covey_api::{
-    AgentStatus, Client, CoflowState, CoflowStatus, CoordinatorStatus, Endpoint, Page, Presence,
-    RelayStatus, UnnamedFlow, Waiting, read_token,
+    AgentStatus, Client, ClientError, CoflowState, CoflowStatus, CoordinatorStatus, Endpoint, Page,
+    Presence, RelayStatus, UnnamedFlow, Waiting, read_token,
 };
 use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
@@ -31,7 +32,7 @@ impl Source {
     pub fn of(coordinator: &str, shown: Shown) -> Result<Source, Failure> {
         let address = process::endpoint("--coordinator", coordinator)?;
         let source = Source { address, shown };
-        source.shown.token()?.ok_or_else(|| source.shown.none())?;
+        source.shown.token()?.ok_or_else(|| source.shown.none(&source.address))?;
         Ok(source)
     }
 
@@ -42,7 +43,14 @@ impl Source {
         let tls = tls.map_err(|error| error.to_string())?;
         let token = read_token(&credentials.token_path()).map_err(|error| error.to_string())?;
         let client = Client::connect(self.address.clone(), &token, tls).await;
-        client.map_err(|error| error.to_string())
+        client.map_err(|error| match error {
+            ClientError::Connect(_, ref why) if why.kind() == ErrorKind::ConnectionRefused => {
+                format!(
+                    "{error}: no coordinator is there; covey serve starts one, --coordinator names another address"
+                )
+            }
+            _ => error.to_string(),
+        })
     }
 
     /// Asks for everything, with at most so many coflows and agents. The error says why there is no answer.

@@ -14,7 +14,7 @@ use covey_proto::CodecName;
 use covey_report::{Comparison, Run, RunInfo, write_json};
 use covey_reproduce::plan::TCP;
 use covey_testbed::{Broken, Fault, Found, Lab, Replay, Scheduler, replay};
-use covey_trace::{Workload, open};
+use covey_trace::Workload;
 
 pub use self::emulated::Emulated;
 use self::network::NetworkOptions;
@@ -148,7 +148,7 @@ impl Testbed {
         let labels = contenders.iter().zip(&predicted);
         let labels = labels.flat_map(|(spec, prediction)| [spec.as_str(), &prediction.label]);
         let tables = self.outputs.check(&labels.collect::<Vec<_>>())?;
-        let workload = network.place(self.folding.fold(&open(&self.trace)?, hosts)?);
+        let workload = network.place(self.folding.fold(&output::open(&self.trace)?, hosts)?);
 
         let experiment = Experiment::new(&workload, self.trace.clone(), &setup)?;
         let (runs, coflows) = (contenders.len(), workload.coflows.len());
