@@ -11,6 +11,7 @@ use arrow_array::{
 };
 use arrow_schema::{Field, Schema};
 use covey_report::{Column, Values};
+use covey_trace::OnClock;
 use pyo3::exceptions::{PyKeyError, PyTypeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{PyBool, PyCapsule, PyDict, PyInt, PyList};
@@ -56,6 +57,9 @@ fn array(values: Values<'_>) -> ArrayRef {
         }
         Values::Count(values) => Arc::new(UInt32Array::from(values)),
         Values::Number(values) => Arc::new(Float64Array::from(values)),
+        Values::Time(values) => {
+            Arc::new(Float64Array::from_iter_values(values.into_iter().map(OnClock::as_secs)))
+        }
         Values::Maybe(values) => Arc::new(Float64Array::from(values)),
         Values::Flag(values) => Arc::new(BooleanArray::from(values)),
     }

@@ -113,8 +113,8 @@ pub fn stats(name: &str, stats: &Stats) -> String {
         stats.flows,
         number(stats.bytes / MB),
         stats.ports,
-        number(stats.first_arrival_s),
-        number(stats.last_arrival_s),
+        number(stats.first_arrival_s.as_secs()),
+        number(stats.last_arrival_s.as_secs()),
     );
     table(&head, &rows.collect::<Vec<_>>()) + &notes([facts])
 }

@@ -10,18 +10,22 @@ use pyo3::prelude::*;
 
 use crate::frame::Frame;
 
-/// A row for each span.
+/// A row for each span. Starts and ends are on the clock of the trace.
 pub fn frame(workload: &Workload, spans: &[Span]) -> PyResult<Frame> {
     let number = |of: fn(&Span) -> f64| Values::Number(spans.iter().map(of).collect());
+    let time = |of: fn(&Span) -> f64| {
+        Values::Time(spans.iter().map(|span| workload.on_clock(of(span))).collect())
+    };
     let names = workload.coflows.iter().map(|c| c.id.as_str()).collect();
     let places = spans.iter().map(|span| span.coflow).collect();
     let ports = spans.iter().map(|span| span.port).collect();
     Frame::of(vec![
         Column { name: "coflow_id", values: Values::Name(names, places) },
         Column { name: "port", values: Values::Count(ports) },
-        Column { name: "start_s", values: number(|span| span.start_s) },
-        Column { name: "end_s", values: number(|span| span.end_s) },
+        Column { name: "start_s", values: time(|span| span.start_s) },
+        Column { name: "end_s", values: time(|span| span.end_s) },
         Column { name: "bytes_per_s", values: number(|span| span.rate) },
+        Column { name: "duration_s", values: number(|span| span.end_s - span.start_s) },
     ])
 }
 
@@ -38,7 +42,7 @@ struct Bar {
 /// Shares that differ by less cannot be told apart.
 const VISIBLE: f64 = 1e-3;
 
-/// A drawing of so many columns, on each of which the coflows that send out of a port are stacked by their
+/// A drawing, in seconds after the workload's origin, of so many columns, on each of which the coflows that send out of a port are stacked by their
 /// shares of `capacity` (bytes per second). A coflow that sends during a part of a column only is as high as
 /// then, unless others send as well.
 pub fn drawing<'a>(

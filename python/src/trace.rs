@@ -151,6 +151,7 @@ impl Trace {
     #[getter]
     fn coflows(&self) -> PyResult<Frame> {
         let coflows = &self.workload.coflows;
+        let arrivals = coflows.iter().map(|c| self.workload.on_clock(c.arrival_s));
         let number =
             |of: fn(&covey_trace::Coflow) -> f64| Values::Number(coflows.iter().map(of).collect());
         Frame::of(vec![
@@ -158,7 +159,7 @@ impl Trace {
                 name: "coflow_id",
                 values: Values::Text(coflows.iter().map(|c| Some(c.id.as_str())).collect()),
             },
-            Column { name: "arrival_s", values: number(|c| c.arrival_s) },
+            Column { name: "arrival_s", values: Values::Time(arrivals.collect()) },
             Column {
                 name: "width",
                 values: Values::Count(coflows.iter().map(|c| c.width() as u32).collect()),

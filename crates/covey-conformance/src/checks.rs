@@ -148,7 +148,7 @@ pub fn elephant_s(make: Make<'_>) -> Result<f64, Violation> {
         Coflow::new(format!("mouse {mouse}"), f64::from(mouse) + 0.5, vec![flow(0, 0, 1.0)])
     }));
     let fabric = Fabric::big_switch(1, 1.0).map_err(|error| Violation(error.to_string()))?;
-    Ok(run(&Workload { ports: 1, coflows }, &fabric, make)?.coflows[0].completion_s)
+    Ok(run(&Workload::new(1, coflows), &fabric, make)?.coflows[0].completion_s)
 }
 
 /// A policy that promises to starve nobody keeps that promise.
@@ -260,7 +260,7 @@ fn beside(first: &Workload, ports: u32, second: &Workload) -> (Workload, Vec<Opt
         }
         coflow
     });
-    let both = Workload { ports: 2 * ports, coflows: coflows.collect() };
+    let both = Workload::new(2 * ports, coflows.collect());
     (both, turns.iter().map(|&(k, is_first)| is_first.then_some(k)).collect())
 }
 

@@ -76,7 +76,7 @@ pub fn workload(kind: Kind) -> impl Strategy<Value = Workload> {
                     coflow
                 },
             );
-            Workload { ports, coflows: coflows.collect() }
+            Workload::new(ports, coflows.collect())
         })
     })
 }

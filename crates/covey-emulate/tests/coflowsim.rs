@@ -52,7 +52,7 @@ fn a_drifted_sum_passes_a_limit() {
         shuffle("102", &[54], &[(7, 7.0)]),
         shuffle("103", &[40], &[(31, 1.0)]),
     ];
-    let workload = Workload { ports: 60, coflows };
+    let workload = Workload::new(60, coflows);
     assert_eq!(ccts_ms(&workload, Policy::Dark), [24.0, 216.0, 96.0, 96.0, 40.0]);
 }
 
@@ -61,7 +61,7 @@ fn a_drifted_sum_passes_a_limit() {
 #[test]
 fn a_reducer_without_bytes_ends_with_its_first_flow() {
     let coflows = vec![shuffle("1", &[0, 1, 2], &[(3, 0.0)]), shuffle("2", &[3], &[(3, 1.0)])];
-    let workload = Workload { ports: 4, coflows };
+    let workload = Workload::new(4, coflows);
     assert_eq!(ccts_ms(&workload, Policy::Pfp), [8.0, 32.0]);
     // Four flows share the receiver.
     assert_eq!(ccts_ms(&workload, Policy::Fair), [8.0, 32.0]);

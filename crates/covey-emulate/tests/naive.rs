@@ -452,7 +452,7 @@ fn workload(seed: i64) -> Workload {
         Coflow::new(id.to_string(), f64::from(arrival_ms) / 1e3, flows)
     });
     let coflows = coflows.collect();
-    Workload { ports: RACKS as u32, coflows }
+    Workload::new(RACKS as u32, coflows)
 }
 
 /// A few coflows whose flows last up to an hour or two, beside shorter ones. Many end together, or
@@ -483,7 +483,7 @@ fn long_workload(seed: i64) -> Workload {
     });
     let mut coflows: Vec<Coflow> = coflows.collect();
     coflows.sort_by(|a, b| a.arrival_s.total_cmp(&b.arrival_s));
-    Workload { ports: RACKS as u32, coflows }
+    Workload::new(RACKS as u32, coflows)
 }
 
 const POLICIES: [Policy; 8] = [

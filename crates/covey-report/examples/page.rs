@@ -44,7 +44,7 @@ fn workload(random: &mut SplitMix) -> Workload {
         let flows = vec![Flow { src: 0, dst: 1, bytes, start_s: 0.0 }; width];
         Coflow::new(i.to_string(), 7.0 * f64::from(i), flows)
     });
-    Workload { ports: 150, coflows: coflows.collect() }
+    Workload::new(150, coflows.collect())
 }
 
 fn run<'a>(

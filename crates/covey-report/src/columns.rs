@@ -1,6 +1,6 @@
 //! The tables of a run as columns: one row per coflow, or one row per flow.
 
-use covey_trace::{Coflow, Flow};
+use covey_trace::{Coflow, Flow, OnClock};
 
 use crate::Run;
 
@@ -24,6 +24,8 @@ pub enum Values<'a> {
     Count(Vec<u32>),
     /// Numbers.
     Number(Vec<f64>),
+    /// Times on the clock of the trace, in seconds.
+    Time(Vec<OnClock>),
     /// Numbers; `None` if one is missing.
     Maybe(Vec<Option<f64>>),
     /// Yes or no; `None` if it is unknown.
@@ -32,13 +34,14 @@ pub enum Values<'a> {
 
 impl Values<'_> {
     /// The value of a row as text; empty if it is missing. Numbers have the fewest digits that
-    /// parse to the same `f64`.
+    /// parse to the same `f64`, times all their decimals.
     pub fn text(&self, row: usize) -> String {
         match self {
             Values::Text(values) => values[row].unwrap_or_default().to_owned(),
             Values::Name(names, indices) => names[indices[row] as usize].to_owned(),
             Values::Count(values) => values[row].to_string(),
             Values::Number(values) => values[row].to_string(),
+            Values::Time(values) => values[row].to_string(),
             Values::Maybe(values) => values[row].map(|v| v.to_string()).unwrap_or_default(),
             Values::Flag(values) => values[row].map(|v| v.to_string()).unwrap_or_default(),
         }
@@ -51,6 +54,7 @@ impl Values<'_> {
             Values::Name(_, indices) => indices.len(),
             Values::Count(values) => values.len(),
             Values::Number(values) => values.len(),
+            Values::Time(values) => values.len(),
             Values::Maybe(values) => values.len(),
             Values::Flag(values) => values.len(),
         }
@@ -61,27 +65,28 @@ impl Values<'_> {
 /// `cct_s`, `width`, `size_bytes`, `length_bytes`, `release_s`, `job`, `weight`, `deadline_s`,
 /// `deadline_met`, `saved_bytes`, `cpu_s`.
 ///
-/// `cct_s` runs from `release_s`, which is the arrival unless a parent ended later. `width` is the
+/// Times are on the clock of the trace. `cct_s` runs from `release_s`, which is the arrival unless a parent ended later. `width` is the
 /// number of flows, `size_bytes` the sum of their bytes and `length_bytes` the size of the largest.
 /// `job`, `deadline_s` and `deadline_met` are empty if the trace gives no job or deadline.
 /// Compression avoided sending `saved_bytes` and took `cpu_s` seconds of processor time.
 pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let (coflows, outcome) = (&run.workload().coflows, run.outcome());
     let number = |of: fn(&Coflow) -> f64| Values::Number(coflows.iter().map(of).collect());
-    let ends = outcome.coflows.iter().map(|c| c.completion_s).collect();
-    let releases = outcome.coflows.iter().map(|c| c.release_s).collect();
+    let time = |of: &dyn Fn(usize) -> f64| {
+        Values::Time((0..coflows.len()).map(|k| run.workload().on_clock(of(k))).collect())
+    };
     let compression: Vec<_> = (0..coflows.len())
         .map(|index| outcome.compression.get(index).copied().unwrap_or_default())
         .collect();
     let columns = [
         ("coflow_id", Values::Text(coflows.iter().map(|c| Some(c.id.as_str())).collect())),
-        ("arrival_s", number(|c| c.arrival_s)),
-        ("completion_s", Values::Number(ends)),
+        ("arrival_s", time(&|k| coflows[k].arrival_s)),
+        ("completion_s", time(&|k| outcome.coflows[k].completion_s)),
         ("cct_s", Values::Number(run.ccts_s().collect())),
         ("width", Values::Count(coflows.iter().map(|c| c.width() as u32).collect())),
         ("size_bytes", number(Coflow::size_bytes)),
         ("length_bytes", number(Coflow::length_bytes)),
-        ("release_s", Values::Number(releases)),
+        ("release_s", time(&|k| outcome.coflows[k].release_s)),
         ("job", Values::Text(coflows.iter().map(|c| c.job.as_deref()).collect())),
         ("weight", number(|c| c.weight)),
         ("deadline_s", Values::Maybe(coflows.iter().map(|c| c.deadline_s).collect())),
@@ -95,12 +100,15 @@ pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
 /// One row for each flow, in the order of the workload: `coflow_id`, `flow`, `src`, `dst`, `bytes`,
 /// `start_s`, `completion_s`, `fct_s`.
 ///
-/// `flow` is the index within the coflow, from 0; `start_s` and `completion_s` are seconds since
-/// the start of the trace, and `fct_s` is their difference.
+/// `flow` is the index within the coflow, from 0; `start_s` and `completion_s` are on the clock of
+/// the trace, and `fct_s` is their difference.
 pub fn per_flow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let (coflows, outcome) = (&run.workload().coflows, run.outcome());
     let flows = || coflows.iter().flat_map(|c| &c.flows);
     let count = |of: fn(&Flow) -> u32| Values::Count(flows().map(of).collect());
+    let time = |seconds: &[f64]| {
+        Values::Time(seconds.iter().map(|s| run.workload().on_clock(*s)).collect())
+    };
     let names = coflows.iter().map(|c| c.id.as_str()).collect();
     let indices = (0..).zip(coflows).flat_map(|(index, c)| c.flows.iter().map(move |_| index));
     let numbers = coflows.iter().flat_map(|c| 0..c.flows.len() as u32);
@@ -110,8 +118,8 @@ pub fn per_flow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
         ("src", count(|f| f.src)),
         ("dst", count(|f| f.dst)),
         ("bytes", Values::Number(flows().map(|f| f.bytes).collect())),
-        ("start_s", Values::Number(outcome.flow_start_s.clone())),
-        ("completion_s", Values::Number(outcome.flow_completion_s.clone())),
+        ("start_s", time(&outcome.flow_start_s)),
+        ("completion_s", time(&outcome.flow_completion_s)),
         ("fct_s", Values::Number(run.fcts_s().collect())),
     ];
     columns.map(|(name, values)| Column { name, values }).into()

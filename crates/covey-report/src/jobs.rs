@@ -98,7 +98,7 @@ mod tests {
             ..Coflow::new(id.to_string(), 0.0, vec![flow])
         };
         let coflows = coflows.iter().enumerate().map(coflow).collect();
-        Jobs::of(&Workload { ports: 1, coflows })
+        Jobs::of(&Workload::new(1, coflows))
     }
 
     #[test]

@@ -11,7 +11,7 @@ pub fn first(plan: &mut Plan, trace: TraceId, count: usize) -> TraceId {
     let name = format!("first {count} coflows of {}", plan.name(trace));
     let Ok(part) = plan.derived::<Infallible>(&name, trace, |all| {
         let coflows = all.coflows.iter().take(count).cloned().collect();
-        Ok(Workload { ports: all.ports, coflows })
+        Ok(Workload::new(all.ports, coflows))
     });
     part
 }
@@ -55,7 +55,7 @@ mod tests {
         };
         let coflows = vec![coflow(&[1.0]), coflow(&[1.0, 5.0]), coflow(&[2.0, 9.0, 1.0])];
         let mut plan = Plan::default();
-        let trace = plan.add("t", Workload { ports: 2, coflows }, true);
+        let trace = plan.add("t", Workload::new(2, coflows), true);
         let part = without_smallest(&mut plan, trace, 34);
         let left = &plan.workload(part).coflows;
         let sizes: Vec<Vec<f64>> =

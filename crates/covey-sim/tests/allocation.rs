@@ -36,7 +36,7 @@ fn busy(times: u32) -> Workload {
         let arrival_s = f64::from(c) + f64::from(number / 60) * OVER_S;
         Coflow::new(number.to_string(), arrival_s, flows.collect())
     };
-    Workload { ports: 12, coflows: (0..60 * times).map(coflow).collect() }
+    Workload::new(12, (0..60 * times).map(coflow).collect())
 }
 
 /// Allocations of a second run.

@@ -26,12 +26,12 @@ fn switch(egress: &[f64], ingress: &[f64]) -> Fabric {
 
 /// The time that one coflow on one port takes alone.
 fn isolated(coflow: Coflow, egress: f64, ingress: f64) -> f64 {
-    let workload = Workload { ports: 1, coflows: vec![coflow] };
+    let workload = Workload::new(1, vec![coflow]);
     isolated_ccts_s(&workload, &switch(&[egress], &[ingress]))[0]
 }
 
 fn bounds_of(ports: u32, coflows: Vec<Coflow>) -> Bounds {
-    uniform(&Workload { ports, coflows }, 1.0)
+    uniform(&Workload::new(ports, coflows), 1.0)
 }
 
 /// Reads the coflow-benchmark format of the trace file, without checks.
@@ -52,7 +52,7 @@ fn read_benchmark(text: &str) -> Workload {
         }
         coflows.push(coflow(arrival_ms / 1e3, &flows));
     }
-    Workload { ports, coflows }
+    Workload::new(ports, coflows)
 }
 
 #[facebook_test]
@@ -146,7 +146,7 @@ fn uncoupled_bssi_of_four_coflows_on_three_links() {
     let spread = |bytes: f64| (0..3).map(|k| flow(k, k, bytes)).collect::<Vec<_>>();
     let mut coflows = vec![coflow(0.0, &spread(2.0))];
     coflows.extend((0..3).map(|k| coflow(0.0, &[flow(k, k, 3.0)])));
-    assert_eq!(uncoupled(&Workload { ports: 3, coflows }), [5.0, 5.0, 3.0, 3.0]);
+    assert_eq!(uncoupled(&Workload::new(3, coflows)), [5.0, 5.0, 3.0, 3.0]);
 }
 
 #[test]
@@ -159,7 +159,7 @@ fn uncoupled_links_do_not_wait_for_each_other() {
         coflow(0.0, &[flow(0, 1, 1.0)]),
         coflow(1.0, &[flow(2, 1, 1.0)]),
     ];
-    let workload = Workload { ports: 3, coflows };
+    let workload = Workload::new(3, coflows);
     let caps: &[f64] = &[1.0; 3];
     let coupled = mean_cct_of_order(&workload, &[0, 2, 1], caps, caps);
     assert!((coupled - 5.0 / 3.0).abs() < 1e-9, "{coupled}");
@@ -178,7 +178,7 @@ fn uncoupled_links_serve_released_coflows() {
         child,
         coflow(0.0, &[late]),
     ];
-    let workload = Workload { ports: 1, coflows };
+    let workload = Workload::new(1, coflows);
     // The second interrupts the first from 1 to 3, when the last arrives; a child counts alone.
     let ccts = uncoupled_cct_s(&workload, &switch(&[1.0], &[1.0]), &[1, 3, 0, 2]);
     assert_eq!(ccts, [7.0, 2.0, 3.0, 4.0]);
@@ -187,7 +187,7 @@ fn uncoupled_links_serve_released_coflows() {
 #[test]
 fn loads_are_seconds_of_links_in_order_of_first_use() {
     let flows = [flow(1, 0, 4.0), flow(0, 0, 2.0), flow(1, 1, 2.0), flow(0, 1, 0.0)];
-    let workload = Workload { ports: 2, coflows: vec![coflow(0.0, &flows)] };
+    let workload = Workload::new(2, vec![coflow(0.0, &flows)]);
     let expected = [(1, 3.0), (0, 2.0), (2, 1.5), (3, 1.0)];
     let found = loads(&workload, &switch(&[1.0, 2.0], &[4.0, 2.0]));
     assert_eq!(found, [expected.map(|(link, load)| (LinkId(link), load))]);
@@ -214,10 +214,8 @@ fn inner_links_count_like_links_of_ports() {
     let to = |port| (PortId(0), PortId(port), vec![0]);
     let routes = Routes::new(1, [to(0), to(1)]).unwrap();
     let fabric = Fabric::new(&[2.0; 2], &[2.0; 2], &[1.0], routes).unwrap();
-    let workload = Workload {
-        ports: 2,
-        coflows: vec![coflow(0.0, &[flow(0, 0, 1.0)]), coflow(0.0, &[flow(0, 1, 3.0)])],
-    };
+    let workload =
+        Workload::new(2, vec![coflow(0.0, &[flow(0, 0, 1.0)]), coflow(0.0, &[flow(0, 1, 3.0)])]);
     assert_eq!(isolated_ccts_s(&workload, &fabric), [1.0, 3.0]);
     let single = bounds(&workload, &fabric).single_port_s;
     assert!((single - (1.0 + 4.0) / 2.0).abs() < 1e-6, "{single}");
@@ -244,7 +242,7 @@ fn never_above_a_schedule_on_a_fat_tree() {
                 ..coflow(random.below(4) as f64 / 2.0, &flows(&mut random))
             })
             .collect();
-        let workload = Workload { ports: 16, coflows };
+        let workload = Workload::new(16, coflows);
         let mode = EcmpMode::ALL[n % EcmpMode::ALL.len()].1;
         let tree = FatTree::new(4, Ecmp { mode, seed: n as u64 }).unwrap();
         let fabric = tree.fabric(1.0, 3.0).unwrap();
@@ -293,7 +291,7 @@ impl Random {
                 coflow(self.below(8) as f64 / 2.0, &flows)
             })
             .collect();
-        Workload { ports, coflows }
+        Workload::new(ports, coflows)
     }
 
     fn capacities(&mut self, ports: u32) -> Vec<f64> {

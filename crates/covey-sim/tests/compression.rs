@@ -28,7 +28,7 @@ fn run_with(
 /// One flow of `bytes` bytes over one link.
 fn alone(bytes: f64) -> Workload {
     let coflow = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, bytes)]);
-    Workload { ports: 1, coflows: vec![coflow] }
+    Workload::new(1, vec![coflow])
 }
 
 // Claims.
@@ -58,7 +58,7 @@ fn a_later_coflow_is_compressed_too_though_one_plan_serves_all() {
     let coflow = |name: &str, arrival_s, port| {
         Coflow::new(name.to_owned(), arrival_s, vec![flow(port, port, 1e9)])
     };
-    let workload = Workload { ports: 2, coflows: vec![coflow("a", 0.0, 0), coflow("b", 1.0, 1)] };
+    let workload = Workload::new(2, vec![coflow("a", 0.0, 0), coflow("b", 1.0, 1)]);
     let fabric = Fabric::big_switch(2, 12.5e6).unwrap();
     let found = ccts(&run(&workload, &fabric, "fair:compress=lz4"));
     assert_eq!(rounded(&found), rounded(&[found[0]; 2]));
@@ -98,7 +98,7 @@ fn priority_serves_a_large_coflow_among_small_ones() {
         let name = format!("small {k}");
         coflows.push(Coflow::new(name, f64::from(k), vec![flow(0, 0, 1.0)]));
     }
-    let workload = Workload { ports: 1, coflows };
+    let workload = Workload::new(1, coflows);
     let fabric = Fabric::big_switch(1, 1.0).unwrap();
     let large = |logbase: f64| {
         // Nothing is compressed; this tests the order alone.
@@ -127,7 +127,7 @@ fn a_codec_that_never_pays_changes_nothing_under_any_policy() {
         let flows = flows.map(|(s, r)| flow(s, r, bytes(s, r))).collect();
         Coflow::new(k.to_string(), f64::from(k) * 2.5, flows)
     };
-    let workload = Workload { ports: 4, coflows: (0..12).map(coflow).collect() };
+    let workload = Workload::new(4, (0..12).map(coflow).collect());
     let fabric = Fabric::big_switch(4, 1.0).unwrap();
     for spec in policies().filter(|spec| !policy(spec).wants().regroups) {
         let separator = if spec.contains(':') { ',' } else { ':' };
@@ -182,7 +182,7 @@ fn workload() -> impl Strategy<Value = Workload> {
         let coflow = |(trace_index, (arrival_s, flows)): (usize, (f64, Vec<Flow>))| {
             Coflow::new(format!("c{trace_index}"), arrival_s, flows)
         };
-        Workload { ports: 3, coflows: coflows.into_iter().enumerate().map(coflow).collect() }
+        Workload::new(3, coflows.into_iter().enumerate().map(coflow).collect())
     })
 }
 
@@ -236,7 +236,7 @@ fn a_backfilled_and_compressed_flow_keeps_its_rate_when_its_provisional_rate_cha
         Coflow::new("b".to_owned(), 4.258874348047346, flows(&b)),
         Coflow::new("c".to_owned(), 3.2639553102811023, flows(&c)),
     ];
-    let workload = Workload { ports: 3, coflows };
+    let workload = Workload::new(3, coflows);
     let egress = [2.1428186031156584, 1.6427843331433105, 1.9974165511438222];
     let ingress = [2.2323230929075204, 1.7021980854363492, 1.3840732866185952];
     let fabric = Fabric::big_switch_with(&egress, &ingress).unwrap();

@@ -88,10 +88,10 @@ fn a_rejected_coflow_never_delays_an_admitted_one() {
     let fabric = Fabric::big_switch(1, 1.0).unwrap();
     for spec in [EXACT, "sebf:mode=deadline"] {
         let coflows = std::iter::once(admitted.clone()).chain(others.clone()).collect();
-        let outcome = run(&Workload { ports: 1, coflows }, &fabric, spec);
+        let outcome = run(&Workload::new(1, coflows), &fabric, spec);
         assert!(ccts(&outcome)[0] <= 10.0 + 1e-9, "{spec}: {}", ccts(&outcome)[0]);
     }
     let coflows = std::iter::once(admitted).chain(others).collect();
-    let outcome = run(&Workload { ports: 1, coflows }, &fabric, "sebf");
+    let outcome = run(&Workload::new(1, coflows), &fabric, "sebf");
     assert!(ccts(&outcome)[0] > 10.0, "SEBF alone delays it");
 }

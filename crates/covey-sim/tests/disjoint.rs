@@ -37,7 +37,7 @@ fn check_beside(trace: &str, ports: u32, (port, arrival_s, bytes): (u32, f64, f6
     let workload = covey_trace::read(trace.as_bytes(), "a trace").unwrap();
     let flow = crate::common::flow(port, port, bytes);
     let other = Coflow::new("other".to_owned(), arrival_s, vec![flow]);
-    let others = Workload { ports: port + 1, coflows: vec![other] };
+    let others = Workload::new(port + 1, vec![other]);
     let fabric = Fabric::big_switch(ports, 1.0).unwrap();
     others_do_not_matter(&workload, &fabric, &others, &|| policy(spec)).unwrap();
 }

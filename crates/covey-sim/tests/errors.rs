@@ -26,7 +26,7 @@ where
 /// Two coflows of one flow each on one link of rate 1: one at 0, one at 2 seconds.
 fn two_coflows() -> Workload {
     let coflow = |id: &str, arrival_s| Coflow::new(id.to_owned(), arrival_s, vec![flow(0, 0, 3.0)]);
-    Workload { ports: 1, coflows: vec![coflow("early", 0.0), coflow("late", 2.0)] }
+    Workload::new(1, vec![coflow("early", 0.0), coflow("late", 2.0)])
 }
 
 /// The outcome of the two coflows under a plan.

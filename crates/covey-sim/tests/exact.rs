@@ -212,7 +212,7 @@ fn assert_exact(ports: u32, coflows: &[Single], clock: Clock, policies: &[(&str,
         let flow = flow(single.src, single.dst, single.mb as f64 * MB);
         Coflow::new(id.to_string(), clock.seconds(single.arrival), vec![flow])
     };
-    let workload = Workload { ports, coflows: coflows.iter().enumerate().map(coflow).collect() };
+    let workload = Workload::new(ports, coflows.iter().enumerate().map(coflow).collect());
     let fabric = Fabric::big_switch(ports, clock.bytes_per_s).unwrap();
     for &(spec, order) in policies {
         let found = ccts(&run(&workload, &fabric, spec));

@@ -58,7 +58,7 @@ fn stream() -> (Workload, Fabric) {
         let arrival_s = f64::from(k) * 0.1 / 1.05;
         Coflow::new(k.to_string(), arrival_s, vec![flow(0, 0, 12.5e6)])
     }));
-    (Workload { ports: 1, coflows }, Fabric::big_switch(1, 125e6).unwrap())
+    (Workload::new(1, coflows), Fabric::big_switch(1, 125e6).unwrap())
 }
 
 const DEFAULTS: Promise = Promise { phi: 0.05, t: 2.0, d0: 30.0, d: 16.0 };

@@ -460,7 +460,7 @@ fn on_many_ports() -> impl Strategy<Value = (Workload, Fabric)> {
             Coflow::new(trace_index.to_string(), arrival_s, flows.concat())
         });
         let (egress, ingress) = links.split_at(PORTS as usize);
-        let workload = Workload { ports: PORTS, coflows: coflows.collect() };
+        let workload = Workload::new(PORTS, coflows.collect());
         (workload, Fabric::big_switch_with(egress, ingress).unwrap())
     })
 }

@@ -29,7 +29,7 @@ fn the_small_coflow_overtakes_the_large_one() -> Result<(), Box<dyn std::error::
     let flows = |bytes| vec![Flow { src: 0, dst: 1, bytes, start_s: 0.0 }];
     let a = Coflow::new("a".to_owned(), 0.0, flows(3e6));
     let b = Coflow::new("b".to_owned(), 0.5, flows(1e6));
-    let workload = Workload { ports: 2, coflows: vec![a, b] };
+    let workload = Workload::new(2, vec![a, b]);
     let mut policy = AnyPolicy::NonClairvoyant(Box::new(LeastServed::default()));
     let network = Fabric::big_switch(2, 1e6)?; // bytes per second
     let outcome = covey_sim::simulate(&workload, &network, "las", &mut policy, &mut ())?;

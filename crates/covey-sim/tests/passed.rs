@@ -280,7 +280,7 @@ fn shuffles() -> Workload {
     let a = shuffle("a", 0.0, &[0, 1, 2, 5], &[3, 7, 10, 15]);
     let b = shuffle("b", 1.25, &[0, 4, 8], &[7, 12]);
     let c = shuffle("c", 4.0, &[1, 5, 13], &[2, 3, 15]);
-    Workload { ports: 16, coflows: vec![a, b, c] }
+    Workload::new(16, vec![a, b, c])
 }
 
 #[test]
@@ -291,7 +291,7 @@ fn wake_ups_come_when_a_calculation_says() {
     for fabric in [Fabric::big_switch(6, 1.0).unwrap(), network.fabric(1.0, 1.0).unwrap()] {
         let a = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 4, 4.0), flow(0, 5, 4.0)]);
         let b = Coflow::new("b".to_owned(), 1.0, vec![flow(0, 4, 2.0)]);
-        let workload = Workload { ports: 6, coflows: vec![a, b] };
+        let workload = Workload::new(6, vec![a, b]);
         let policy = Watching::new(WAYS[1].1, 1.5, 0.0);
         let told = policy.told.clone();
         let mut policy = AnyPolicy::Clairvoyant(Box::new(policy));
@@ -389,7 +389,7 @@ impl Policy<Clairvoyant> for Waiting {
 #[test]
 fn bytes_of_a_coflow_are_counted_while_layers_change() {
     let a = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, 3.0), flow(0, 1, 3.0)]);
-    let workload = Workload { ports: 2, coflows: vec![a] };
+    let workload = Workload::new(2, vec![a]);
     let fabric = Fabric::big_switch(2, 1.0).unwrap();
     let times = Arc::new(Mutex::new(Vec::new()));
     let policy = Waiting { is_asked: false, times: times.clone() };
@@ -459,7 +459,7 @@ impl Policy<Unlabelled> for Joining {
 #[test]
 fn what_a_flow_has_sent_counts_in_the_group_that_it_joins() {
     let a = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, 4.0), flow(0, 1, 4.0)]);
-    let workload = Workload { ports: 2, coflows: vec![a] };
+    let workload = Workload::new(2, vec![a]);
     let fabric = Fabric::big_switch(2, 1.0).unwrap();
     let policy = Joining::default();
     let times = policy.times.clone();

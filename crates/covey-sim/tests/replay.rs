@@ -182,7 +182,7 @@ fn a_late_report_matters_to_a_policy_that_asks_for_it() {
         covey_trace::Coflow::new("X".to_owned(), 0.0, many(4.0)),
         covey_trace::Coflow::new("Y".to_owned(), 24.0, many(1.0)),
     ];
-    let (workload, fabric) = (Workload { ports: 1, coflows }, Fabric::big_switch(1, 1.0).unwrap());
+    let (workload, fabric) = (Workload::new(1, coflows), Fabric::big_switch(1, 1.0).unwrap());
     let calls = record(&workload, &fabric, spec);
     let replay = |reports| replay_into(spec, &calls, &workload, &fabric, reports);
     assert_eq!(replay(Reports::AtOnce), Ok(()));

@@ -50,7 +50,7 @@ fn passes_agree_with_hundreds_of_waiting_coflows() {
     };
     let mut coflow =
         |number: u32| Coflow::new(number.to_string(), 0.0, (0..4).map(|_| flow()).collect());
-    let workload = Workload { ports: PORTS, coflows: (0..600).map(&mut coflow).collect() };
+    let workload = Workload::new(PORTS, (0..600).map(&mut coflow).collect());
     let fabric = Fabric::big_switch(PORTS, 125e6).unwrap();
     for spec in ["fifo", "fifo:share=matching", "sebf:share=matching", "aalo", "covey"] {
         let (by_steps, whole) =

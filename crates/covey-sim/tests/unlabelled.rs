@@ -65,7 +65,7 @@ fn a_policy_of_ones_own_groups_flows_by_receiver() {
     // Two flows to port 2 and one to port 3, of which one shares a sender; none says to which coflow it belongs.
     let mixed = Coflow::new("mixed".to_owned(), 0.0, vec![flow(0, 2, 1.0), flow(0, 3, 1.0)]);
     let other = Coflow::new("other".to_owned(), 0.0, vec![flow(1, 2, 1.0)]);
-    let workload = Workload { ports: 4, coflows: vec![mixed, other] };
+    let workload = Workload::new(4, vec![mixed, other]);
     let mut policy = AnyPolicy::Unlabelled(Box::new(ByReceiver::default()));
     let fabric = Fabric::big_switch(4, 1.0).expect("a fabric");
     let outcome = covey_sim::simulate(&workload, &fabric, "own", &mut policy, &mut ());
@@ -88,7 +88,7 @@ fn a_flow_that_is_never_put_anywhere_is_reported() {
         }
     }
     let coflow = Coflow::new("left".to_owned(), 0.0, vec![flow(0, 1, 1.0)]);
-    let workload = Workload { ports: 2, coflows: vec![coflow] };
+    let workload = Workload::new(2, vec![coflow]);
     let fabric = Fabric::big_switch(2, 1.0).expect("a fabric");
     let mut policy = AnyPolicy::Unlabelled(Box::new(Nowhere));
     let result = covey_sim::simulate(&workload, &fabric, "nowhere", &mut policy, &mut ());
@@ -152,7 +152,7 @@ proptest! {
 fn a_small_flow_in_a_large_coflow_overtakes_with_inner_order() {
     // Figure 6(b): a small coflow is found together with a large one, from the same sender. Labels make it certain.
     let flows = vec![flow(0, 1, 100.0), flow(0, 2, 1.0)];
-    let workload = Workload { ports: 3, coflows: vec![Coflow::new("c".to_owned(), 0.0, flows)] };
+    let workload = Workload::new(3, vec![Coflow::new("c".to_owned(), 0.0, flows)]);
     let fabric = Fabric::big_switch(3, 1.0).expect("a fabric");
     let end = |inner: &str, late_s: f64| {
         let mut workload = workload.clone();
@@ -187,7 +187,7 @@ fn groups_begin_and_end_many_times() {
         let flows = vec![flow(k % 3, 3, 2.0), flow(k % 3, 4, 0.5), flow((k + 1) % 3, 3, 1.0)];
         Coflow::new(k.to_string(), f64::from(k) * 1.7, flows)
     };
-    let workload = Workload { ports: 5, coflows: (0..300).map(coflow).collect() };
+    let workload = Workload::new(5, (0..300).map(coflow).collect());
     let fabric = Fabric::big_switch(5, 1.0).expect("a fabric");
     let labelled = run(&workload, &fabric, INNER);
     assert!(labelled.coflows.iter().all(|coflow| coflow.completion_s.is_finite()));

@@ -36,7 +36,7 @@ fn a_waiting_coflow_has_the_bytes_left_at_its_stop() {
         coflow("b", 0.0, vec![flow(0, 0, 10.0), flow(0, 1, 2.0)]),
         coflow("c", 5.0, vec![flow(2, 2, 1.0)]),
     ];
-    let workload = Workload { ports: 3, coflows };
+    let workload = Workload::new(3, coflows);
     for share in [Share::MAX_MIN, Share::EQUAL] {
         let seen = Arc::new(Mutex::new(Vec::new()));
         let mut policy = AnyPolicy::Clairvoyant(Box::new(NewestFirst(share, seen.clone())));

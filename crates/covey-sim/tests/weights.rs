@@ -10,7 +10,7 @@ fn sincronia(coflows: &[(f64, &[Flow])]) -> Vec<f64> {
         weight,
         ..Coflow::new(id.to_string(), 0.0, flows.to_vec())
     });
-    let workload = Workload { ports: 3, coflows: coflows.collect() };
+    let workload = Workload::new(3, coflows.collect());
     ccts(&run(&workload, &Fabric::big_switch(3, 1.0).unwrap(), "sincronia"))
 }
 

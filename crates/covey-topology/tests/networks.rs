@@ -358,7 +358,7 @@ fn flow(src: u32, dst: u32) -> Flow {
 
 fn placed(spec: &str, ports: u32, flows: Vec<Flow>) -> (Vec<[u32; 2]>, Option<String>) {
     let coflows = vec![Coflow::new("c".to_owned(), 0.0, flows)];
-    let (workload, note) = open(spec).place(Workload { ports, coflows });
+    let (workload, note) = open(spec).place(Workload::new(ports, coflows));
     let ends = workload.coflows[0].flows.iter().map(|flow| [flow.src, flow.dst]);
     (ends.collect(), note)
 }
@@ -394,7 +394,7 @@ fn racks_deal_flows_to_their_hosts() {
 #[test]
 fn tiers_sum_up_busy_seconds() {
     let flows = vec![flow(0, 8), flow(0, 2), flow(0, 1)];
-    let workload = Workload { ports: 16, coflows: vec![Coflow::new("c".to_owned(), 0.0, flows)] };
+    let workload = Workload::new(16, vec![Coflow::new("c".to_owned(), 0.0, flows)]);
     let network = open("fat-tree:k=4,ecmp=modulo");
     let tiers = Tier::loads(&workload, network.fabric());
     let shown = tiers.iter().map(|t| (t.tier.as_str(), t.links, t.busiest.as_str()));

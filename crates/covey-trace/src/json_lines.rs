@@ -7,6 +7,7 @@ use std::io::{self, BufWriter, Write};
 
 use serde::{Deserialize, Serialize, Serializer};
 
+use crate::Moment;
 use crate::error::{Location, TraceError, escape};
 use crate::json::parse;
 use crate::limits::{MAX_BYTES, MAX_PORTS, MAX_TIME_S, MAX_WEIGHT};
@@ -32,8 +33,7 @@ struct Header {
 #[serde(deny_unknown_fields)]
 struct CoflowLine {
     id: String,
-    #[serde(serialize_with = "short")]
-    arrival_s: f64,
+    arrival_s: Moment,
     flows: Vec<FlowItem>,
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     parents: Vec<String>,
@@ -126,7 +126,10 @@ fn coflows(
 
 /// Checks the values of a line and adds its coflow.
 fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), TraceError> {
-    check_number(location, "arrival_s", "seconds", line.arrival_s, MAX_TIME_S)?;
+    if !line.arrival_s.is_arrival() {
+        let expected = format_args!("seconds from 0 to {MAX_TIME_S:e}");
+        return Err(location.bad("arrival_s", expected, line.arrival_s));
+    }
     if line.flows.is_empty() {
         return Err(location.bad("flows", "at least one flow", "none"));
     }
@@ -163,7 +166,7 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
     }
     let coflow = Coflow {
         id: line.id,
-        arrival_s: line.arrival_s,
+        arrival_s: 0.0,
         flows,
         parents: Vec::new(),
         weight: line.weight,
@@ -171,7 +174,7 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
         job: line.job,
         restarts,
     };
-    draft.push(location, coflow, line.parents)
+    draft.push(location, coflow, line.arrival_s, line.parents)
 }
 
 /// Checks that a number is from 0 to `max`.
@@ -199,12 +202,13 @@ fn check_number(
 /// ```
 ///
 /// `start_s`, `restart_s`, `parents`, `weight`, `deadline_s` and `job` are left out if they have the
-/// defaults 0, none, none, 1, none and none. `coflows` is optional in a file; with it a reader
+/// defaults 0, none, none, 1, none and none. Arrivals are on the clock of the trace, which may count
+/// from anywhere; 24 decimals are kept. `coflows` is optional in a file; with it a reader
 /// detects that the file was cut off.
 ///
 /// # Errors
 /// Those of `out`, and [`io::ErrorKind::InvalidInput`] for a parent that is no coflow of the
-/// workload, or a restart of a flow that its coflow does not have.
+/// workload, a restart of a flow that its coflow does not have, or an arrival that is no [`Moment`].
 pub fn write(workload: &Workload, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let header = Header {
@@ -247,9 +251,15 @@ fn line_of(coflow: &Coflow, workload: &Workload) -> io::Result<CoflowLine> {
         };
         flow.restart_s = Some(restart.at_s);
     }
+    let Some(arrival) = workload.origin.after(coflow.arrival_s) else {
+        return Err(io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("coflow {}: no arrival at {} s", escape(&coflow.id, 40), coflow.arrival_s),
+        ));
+    };
     Ok(CoflowLine {
         id: coflow.id.clone(),
-        arrival_s: coflow.arrival_s,
+        arrival_s: arrival,
         flows,
         parents: coflow.parents.iter().map(parent).collect::<io::Result<_>>()?,
         weight: coflow.weight,

@@ -1,11 +1,16 @@
 //! The workload itself: ports, coflows and flows as a trace gives them.
 
+use crate::moment::{Moment, OnClock};
+
 /// Coflows in order of the trace, over `ports` machines (or racks), each with one egress and one
 /// ingress port.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Workload {
     /// Number of ports; every `src` and `dst` is below it.
     pub ports: u32,
+    /// The moment from which arrivals count, on the clock of the trace. What is read from a file
+    /// has its first arrival there.
+    pub origin: Moment,
     /// The coflows, in the order of the trace (which breaks ties among equal arrivals).
     pub coflows: Vec<Coflow>,
 }
@@ -15,7 +20,7 @@ pub struct Workload {
 pub struct Coflow {
     /// The coflow's name in the trace, unique in the workload.
     pub id: String,
-    /// Arrival in seconds since the start of the trace.
+    /// Arrival in seconds after the workload's [`origin`](Workload::origin).
     pub arrival_s: f64,
     /// Its flows, never empty.
     pub flows: Vec<Flow>,
@@ -55,6 +60,39 @@ pub struct Flow {
 }
 
 impl Workload {
+    /// A workload whose arrivals count from the zero of the clock.
+    pub fn new(ports: u32, coflows: Vec<Coflow>) -> Self {
+        Self { ports, origin: Moment::ZERO, coflows }
+    }
+
+    /// The same workload with its origin at the first arrival. Simulations are as exact as an `f64`
+    /// is at the time of an arrival, so that is where they start best.
+    ///
+    /// A first arrival more than 10^14 seconds from the zero of the clock stays where it is.
+    #[must_use]
+    pub fn from_first_arrival(mut self) -> Self {
+        let arrivals = || self.coflows.iter().map(|coflow| coflow.arrival_s);
+        let first_s = arrivals().fold(f64::INFINITY, f64::min);
+        if first_s == 0.0 {
+            return self;
+        }
+        let moments: Option<Vec<_>> = arrivals().map(|s| Some(Moment::from_secs(s)?)).collect();
+        let (Some(origin), Some(moments)) = (self.origin.after(first_s), moments) else {
+            return self;
+        };
+        let Some(first) = Moment::from_secs(first_s) else { return self };
+        for (coflow, moment) in self.coflows.iter_mut().zip(moments) {
+            coflow.arrival_s = moment.since(first);
+        }
+        self.origin = origin;
+        self
+    }
+
+    /// A time in seconds after the origin, on the clock of the trace.
+    pub fn on_clock(&self, seconds: f64) -> OnClock {
+        OnClock { origin: self.origin, seconds }
+    }
+
     /// Number of flows of all coflows.
     pub fn num_flows(&self) -> usize {
         self.coflows.iter().map(|c| c.flows.len()).sum()

@@ -145,7 +145,7 @@ prop_compose! {
                 *parent = last - *parent;
             }
         }
-        Workload { ports: 5, coflows }
+        Workload::new(5, coflows).from_first_arrival()
     }
 }
 

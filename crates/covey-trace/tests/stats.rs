@@ -10,17 +10,17 @@ fn coflow(id: &str, arrival_s: f64, flows: &[(u32, u32, f64)]) -> Coflow {
 
 fn small() -> Workload {
     let wide: Vec<_> = (0..51).map(|i| (i % 3, i % 2, 4.0)).collect();
-    Workload {
-        ports: 3,
-        // Not in order of arrival.
-        coflows: vec![
+    // Not in order of arrival.
+    Workload::new(
+        3,
+        vec![
             coflow("a", 9.0, &[(0, 0, 1.0), (0, 1, 4.0), (0, 2, 0.0)]),
             coflow("b", 1.0, &[(1, 2, 5.0)]),
             coflow("c", 2.0, &wide),
             coflow("d", 4.0, &[(2, 1, 101.0)]),
             coflow("e", 4.0, &[(2, 2, 0.0)]),
         ],
-    }
+    )
 }
 
 #[test]
@@ -30,7 +30,7 @@ fn counts() {
     assert_eq!(stats.single_flow_coflows, 3);
     // One of a, one of e, and of c those with i % 3 = i % 2: i % 6 is 0 or 1.
     assert_eq!(stats.same_port_flows, 2 + 18);
-    assert_eq!((stats.first_arrival_s, stats.last_arrival_s), (1.0, 9.0));
+    assert_eq!((stats.first_arrival_s.as_secs(), stats.last_arrival_s.as_secs()), (1.0, 9.0));
     assert_eq!(stats.bytes, (5.0 + 5.0 + 204.0 + 101.0) * MB);
 }
 

@@ -53,7 +53,7 @@ fn a_filter_forgets_parents_that_are_left_out() {
         ..Coflow::new(id.to_owned(), 0.0, vec![flow; width])
     };
     let coflows = vec![coflow("a", 1, &[]), coflow("b", 2, &[0]), coflow("c", 2, &[0, 1])];
-    let workload = Workload { ports: 2, coflows };
+    let workload = Workload::new(2, coflows);
     let wide = filter(&workload, Filter { min_width: Some(2), min_skew: None }).unwrap();
     let parents: Vec<_> = wide.coflows.iter().map(|c| (c.id.as_str(), &c.parents[..])).collect();
     assert_eq!(parents, [("b", &[][..]), ("c", &[0][..])]);
@@ -99,7 +99,7 @@ fn mantri_has_the_published_variation_and_keeps_what_reducers_receive_on_faceboo
 fn mantri_says_when_there_are_too_few_mappers() {
     let flow = |src| Flow { src, dst: 3, bytes: MB, start_s: 0.0 };
     let pair = Coflow::new("1".to_owned(), 0.0, vec![flow(0), flow(1)]);
-    let workload = Workload { ports: 4, coflows: vec![pair] };
+    let workload = Workload::new(4, vec![pair]);
     assert_eq!(
         says(mantri(&workload, Mantri { cv_p50: 0.34, cv_p90: 3.1, seed: 1 })),
         "mantri: expected enough coflows, with enough mappers, for coefficients of variation of 0.34 and \
@@ -173,7 +173,7 @@ fn waves_have_the_published_shares() {
     assert_eq!(says(waves(&hour(), how)), "max: expected 1, 2, 3 or 4 waves, found 5");
     let flow = Flow { src: 0, dst: 1, bytes: 1.0, start_s: 0.0 };
     let single = |id: usize| Coflow::new(id.to_string(), 0.0, vec![flow]);
-    let singles = Workload { ports: 2, coflows: (0..50).map(single).collect() };
+    let singles = Workload::new(2, (0..50).map(single).collect());
     assert_eq!(
         says(waves(&singles, Waves { max: 2, ..how })),
         "waves: expected 5 of 50 coflows with at least 2 senders for 2 waves, found 0"
@@ -191,7 +191,7 @@ fn a_wave_begins_when_the_previous_one_could_be_over() {
     let coflow = |id: usize| {
         Coflow::new(id.to_string(), 0.0, vec![flow(0, 1.0), flow(1, 3.0), flow(2, 5.0)])
     };
-    let workload = Workload { ports: 4, coflows: (0..10).map(coflow).collect() };
+    let workload = Workload::new(4, (0..10).map(coflow).collect());
     let made =
         waves(&workload, Waves { max: 2, rate: 2.0, of: WavesOf::Coflows, seed: 1 }).unwrap();
     let starts = |c: &Coflow| c.flows.iter().map(|f| f.start_s).collect::<Vec<_>>();
@@ -244,7 +244,7 @@ fn a_dag_is_six_copies_with_parents() {
     let flow = Flow { src: 0, dst: 1, bytes: 5.0, start_s: 0.0 };
     let first = Coflow::new("7".to_owned(), 2.0, vec![flow]);
     let second = Coflow { parents: vec![0], ..Coflow::new("8".to_owned(), 3.0, vec![flow]) };
-    let workload = Workload { ports: 2, coflows: vec![first, second] };
+    let workload = Workload::new(2, vec![first, second]);
     let made = dag(&workload, Shape::Query42).unwrap();
     let parents: Vec<_> = made.coflows.iter().map(|c| c.parents.clone()).collect();
     let of = |parents: &[&[u32]]| parents.iter().map(|p| p.to_vec()).collect::<Vec<_>>();
@@ -293,7 +293,7 @@ fn a_wave_of_flows_begins_when_the_previous_one_could_be_over() {
     // Ten flows to one port: nine in the first wave.
     let flow = |src| Flow { src, dst: 10, bytes: 2.0, start_s: 1.0 };
     let coflow = Coflow::new("7".to_owned(), 0.0, (0..10).map(flow).collect());
-    let workload = Workload { ports: 11, coflows: vec![coflow] };
+    let workload = Workload::new(11, vec![coflow]);
     let how = Waves { max: 2, rate: 4.0, of: WavesOf::Flows, seed: 1 };
     let made = waves(&workload, how).unwrap();
     let mut starts: Vec<f64> = made.coflows[0].flows.iter().map(|f| f.start_s).collect();
@@ -316,7 +316,7 @@ fn each_receiver_becomes_a_coflow_of_the_same_job() {
         parents: vec![0],
         ..Coflow::new("8".to_owned(), 2.0, vec![flow(0, 0, 0.0), flow(0, 1, 0.0)])
     };
-    let workload = Workload { ports: 3, coflows: vec![first, second] };
+    let workload = Workload::new(3, vec![first, second]);
     let made = split_receivers(&workload).unwrap().coflows;
     let ids: Vec<&str> = made.iter().map(|c| c.id.as_str()).collect();
     assert_eq!(ids, ["7.r0", "7.r1", "8.r0", "8.r1"]);
@@ -336,12 +336,12 @@ fn each_receiver_becomes_a_coflow_of_the_same_job() {
 fn names_of_receivers_stay_different() {
     let flow = Flow { src: 0, dst: 1, bytes: 1.0, start_s: 0.0 };
     let coflow = |id: &str| Coflow::new(id.to_owned(), 0.0, vec![flow]);
-    let twice = Workload { ports: 2, coflows: vec![coflow("a"), coflow("a")] };
+    let twice = Workload::new(2, vec![coflow("a"), coflow("a")]);
     assert_eq!(
         says(split_receivers(&twice)),
         "split-receivers: expected names that stay different, found two a.r0"
     );
-    let long = Workload { ports: 2, coflows: vec![coflow(&"x".repeat(1023))] };
+    let long = Workload::new(2, vec![coflow(&"x".repeat(1023))]);
     let expected = "split-receivers: expected names up to 1024 bytes, found 1026";
     assert_eq!(says(split_receivers(&long)), expected);
 }

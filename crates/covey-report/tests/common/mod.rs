@@ -10,14 +10,14 @@ pub fn workload() -> Workload {
         let flow = |&(src, dst, bytes): &(u32, u32, f64)| Flow { src, dst, bytes, start_s: 0.0 };
         Coflow::new(id.to_owned(), arrival_s, flows.iter().map(flow).collect())
     };
-    Workload {
-        ports: 2,
-        coflows: vec![
+    Workload::new(
+        2,
+        vec![
             coflow("1", 0.0, &[(0, 1, 4.0), (1, 0, 2.0)]),
             coflow("a, \"b\"", 1.0, &[(0, 1, 1.5)]),
             coflow("<nothing>", 2.0, &[(1, 1, 0.0)]),
         ],
-    }
+    )
 }
 
 /// Fair sharing: the second coflow halves the rate of the first.

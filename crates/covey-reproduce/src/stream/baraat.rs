@@ -19,7 +19,7 @@ fn receivers_only(workload: &Workload) -> Workload {
         coflow.flows = vec![Flow { src: workload.ports + index, dst, bytes, start_s: 0.0 }];
         coflow.restarts.clear();
     }
-    Workload { ports: workload.ports + coflows.len() as u32, coflows }
+    Workload::new(workload.ports + coflows.len() as u32, coflows)
 }
 
 pub(super) const LM_EFFECT: Item = Item {

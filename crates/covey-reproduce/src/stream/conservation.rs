@@ -32,7 +32,7 @@ fn one_link(heavy_tailed: bool) -> Workload {
         let flow = Flow { src: 1 + n % SENDERS, dst: 0, bytes: size.ceil().max(1.0), start_s: 0.0 };
         coflows.push(Coflow::new(n.to_string(), arrival_s, vec![flow]));
     }
-    Workload { ports: 1 + SENDERS, coflows }
+    Workload::new(1 + SENDERS, coflows)
 }
 
 pub(super) const CONSERVATION: Item = Item {

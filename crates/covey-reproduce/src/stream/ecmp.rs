@@ -24,7 +24,7 @@ const OPPOSITE: [(&str, f64); 2] =
 fn opposite() -> Workload {
     let flow = |src| Flow { src, dst: (src + 8) % 16, bytes: MB, start_s: 0.0 };
     let coflow = Coflow::new("opposite".to_owned(), 0.0, (0..16).map(flow).collect());
-    Workload { ports: 16, coflows: vec![coflow] }
+    Workload::new(16, vec![coflow])
 }
 
 pub(super) const SECTION_4A: Item = Item {

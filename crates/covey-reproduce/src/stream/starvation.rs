@@ -41,7 +41,7 @@ fn adversary() -> Workload {
             coflows.push(Coflow::new(format!("{victim}.{n}"), arrival_s, vec![flow]));
         }
     }
-    Workload { ports: 3 * VICTIMS, coflows }
+    Workload::new(3 * VICTIMS, coflows)
 }
 
 pub(super) const SECTION_3D: Item = Item {

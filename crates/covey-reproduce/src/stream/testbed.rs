@@ -73,7 +73,7 @@ fn many_to_one(trace: &Workload, coflows: usize, flows: usize) -> Workload {
         })
         .collect();
     made.sort_by(|a, b| a.arrival_s.total_cmp(&b.arrival_s));
-    Workload { ports: HOSTS, coflows: made }
+    Workload::new(HOSTS, made)
 }
 
 /// Widths in the proportions of the chosen shapes, from 1, whose sum is `flows`.

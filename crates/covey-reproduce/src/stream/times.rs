@@ -80,7 +80,7 @@ mod tests {
             coflow("b", None, 2.0, 1.0),
             coflow("c", Some("j"), 3.0, gb),
         ];
-        let workload = Workload { ports: 2, coflows };
+        let workload = Workload::new(2, coflows);
         let jobs = Jobs::of(&workload);
         assert_eq!(jobs.count, 2);
         assert_eq!(jobs.times_s(&workload, &[9.0, 4.0, 8.0]), [8.0, 2.0]);

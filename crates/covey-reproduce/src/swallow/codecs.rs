@@ -17,9 +17,7 @@ const BANDWIDTH: f64 = 125e6;
 fn single_flow(planner: &mut Planner, bytes: f64) -> TraceId {
     let flow = Flow { src: 0, dst: 1, bytes, start_s: 0.0 };
     let coflows = vec![Coflow::new("1".to_owned(), 0.0, vec![flow])];
-    planner
-        .plan
-        .defined_by_paper(&format!("one flow of {bytes} bytes"), Workload { ports: 2, coflows })
+    planner.plan.defined_by_paper(&format!("one flow of {bytes} bytes"), Workload::new(2, coflows))
 }
 
 /// The rows of Table II, and Covey's names of the codecs.

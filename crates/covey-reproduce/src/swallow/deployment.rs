@@ -71,7 +71,7 @@ fn shuffles(bytes: f64) -> Workload {
         Coflow::new((k + 1).to_string(), 0.0, flows.collect())
     };
     let coflows = PARTS.into_iter().enumerate().map(coflow).collect();
-    Workload { ports: 2 * SENDERS, coflows }
+    Workload::new(2 * SENDERS, coflows)
 }
 
 /// Bytes on the links in one run of each application, summed over all applications.

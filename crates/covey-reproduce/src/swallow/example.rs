@@ -26,7 +26,7 @@ fn example(starts: Starts) -> Workload {
     let second = vec![flow(0, 2.0, d), flow(2, 3.0, e)];
     let coflows = [("C1", first), ("C2", second)];
     let coflow = |(id, flows): (&str, Vec<Flow>)| Coflow::new(id.to_owned(), 0.0, flows);
-    Workload { ports: 3, coflows: coflows.map(coflow).into() }
+    Workload::new(3, coflows.map(coflow).into())
 }
 
 /// The processors are idle, and can compress, from 0 to 1 and from 3 to 3.5.

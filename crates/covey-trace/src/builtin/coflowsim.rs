@@ -46,7 +46,7 @@ impl Custom {
                 coflows.push(Coflow::new(id, 0.0, self.flows(class, &mut random)));
             }
         }
-        Workload { ports: self.ports, coflows }
+        Workload::new(self.ports, coflows)
     }
 
     fn flows(&self, class: &Class, random: &mut JavaRandom) -> Vec<Flow> {

@@ -60,7 +60,7 @@ impl FbLike {
                 Coflow::new(id.to_string(), arrival_s, flows)
             })
             .collect();
-        Workload { ports: self.ports, coflows }
+        Workload::new(self.ports, coflows)
     }
 
     /// The times of arrival, whole milliseconds from 0 to the duration.

@@ -59,7 +59,7 @@ fn coflow(mut fields: Fields<'_>, draft: &mut Draft, weighted: bool) -> Result<(
             return Err(location.bad("weight", "a weight above 0", quote(text)));
         }
     }
-    let arrival_s = fields.milliseconds("arrival")?;
+    let arrival = fields.milliseconds("arrival")?;
 
     let num_mappers = fields.integer("number of mappers", "an integer", 1..=MAX_PORTS)?;
     let mut mappers = Vec::new();
@@ -78,8 +78,8 @@ fn coflow(mut fields: Fields<'_>, draft: &mut Draft, weighted: bool) -> Result<(
     let mut shuffle = Shuffle { mappers, reducers };
     shuffle.merge(location, draft);
     let flows = shuffle.flows(location, draft)?;
-    let coflow = Coflow { weight, ..Coflow::new(id, arrival_s, flows) };
-    draft.push(location, coflow, Vec::new())
+    let coflow = Coflow { weight, ..Coflow::new(id, 0.0, flows) };
+    draft.push(location, coflow, arrival, Vec::new())
 }
 
 fn without_header(

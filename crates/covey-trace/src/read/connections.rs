@@ -10,6 +10,7 @@ use std::collections::BTreeMap;
 use super::draft::Draft;
 use super::fields::number;
 use super::format::{Format, Notes, Rest};
+use crate::Moment;
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_BYTES, MAX_FLOWS, MAX_PORTS, MAX_TIME_S};
 use crate::workload::{Coflow, Flow, Workload};
@@ -31,7 +32,7 @@ struct Connection {
     line: u64,
     id: String,
     flow: Flow,
-    start_s: Option<f64>,
+    start: Option<Moment>,
     waits_for: Option<u32>,
 }
 
@@ -69,15 +70,15 @@ fn read(
     let left_out = if matrix.priorities { "; priorities are not used" } else { "" };
     notes(&format!("{name}: connections of htsim: each is a coflow{left_out}"));
     let mut draft = Draft::new(ports);
-    let starts = matrix.connections.iter().filter_map(|connection| connection.start_s);
-    let first_s = starts.min_by(f64::total_cmp).unwrap_or(0.0);
-    for Connection { line, id, flow, start_s, waits_for } in matrix.connections {
+    let starts = matrix.connections.iter().filter_map(|connection| connection.start);
+    let first = starts.min().unwrap_or_default();
+    for Connection { line, id, flow, start, waits_for } in matrix.connections {
         let location = Location { name, line };
         let parents = waits_for.and_then(|trigger| matrix.triggers.get(&trigger));
         let parents = parents.map(|trigger| trigger.counted.clone()).unwrap_or_default();
         draft.announce(location, 1)?;
-        let coflow = Coflow::new(id, start_s.unwrap_or(first_s), vec![flow]);
-        draft.push(location, coflow, parents)?;
+        let coflow = Coflow::new(id, 0.0, vec![flow]);
+        draft.push(location, coflow, start.unwrap_or(first), parents)?;
     }
     draft.finish(name, notes)
 }
@@ -131,14 +132,14 @@ impl Matrix {
             })
         };
         let (src, dst) = (node("source", ends.0)?, node("destination", ends.1)?);
-        let (mut id, mut start_s, mut bytes) = (None, None, None);
+        let (mut id, mut start, mut bytes) = (None, None, None);
         let (mut waits_for, mut triggers) = (None, Vec::new());
         let mut words = words.iter();
         while let Some(&key) = words.next() {
             let text = words.next().copied().unwrap_or_default();
             match key {
                 "id" => id = Some(whole(at, key, text)?),
-                "start" => start_s = Some(picoseconds(at, text)? * 1e-12),
+                "start" => start = Some(picoseconds(at, text)?),
                 "size" => bytes = Some(number(at, key, "bytes", text, MAX_BYTES)?),
                 "trigger" => waits_for = Some(whole(at, key, text)?),
                 "send_done_trigger" | "recv_done_trigger" => triggers.push(whole(at, key, text)?),
@@ -153,7 +154,7 @@ impl Matrix {
                 }
             }
         }
-        if start_s.is_some() == waits_for.is_some() {
+        if start.is_some() == waits_for.is_some() {
             return Err(at.bad("start", "start PICOSECONDS or trigger ID", "both or none"));
         }
         let bytes = bytes.ok_or_else(|| at.bad("size", "size BYTES", "the end of the line"))?;
@@ -162,7 +163,7 @@ impl Matrix {
             self.triggers.entry(trigger).or_default().counted.push(id.clone());
         }
         let flow = Flow { src, dst, bytes, start_s: 0.0 };
-        self.connections.push(Connection { line: at.line, id, flow, start_s, waits_for });
+        self.connections.push(Connection { line: at.line, id, flow, start, waits_for });
         Ok(())
     }
 
@@ -243,10 +244,12 @@ fn whole(at: Location<'_>, key: &str, text: &str) -> Result<u32, TraceError> {
 }
 
 /// A start. htsim reads picoseconds; what it saves itself, with a point, is in microseconds.
-fn picoseconds(at: Location<'_>, text: &str) -> Result<f64, TraceError> {
+fn picoseconds(at: Location<'_>, text: &str) -> Result<Moment, TraceError> {
     if text.contains('.') {
         let expected = "whole picoseconds (htsim reads these; a number with a point, which it saves, is microseconds)";
         return Err(at.bad("start", expected, quote(text)));
     }
-    number(at, "start", "picoseconds", text, MAX_TIME_S * 1e12)
+    let moment = Moment::parse_scaled(text, -12).filter(Moment::is_arrival);
+    let expected = format_args!("picoseconds from 0 to {:e}", MAX_TIME_S * 1e12);
+    moment.ok_or_else(|| at.bad("start", expected, quote(text)))
 }

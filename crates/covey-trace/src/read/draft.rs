@@ -3,6 +3,7 @@
 use std::collections::HashMap;
 
 use super::format::Notes;
+use crate::Moment;
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES, MAX_PARENTS};
 use crate::workload::{Coflow, Workload};
@@ -10,6 +11,8 @@ use crate::workload::{Coflow, Workload};
 /// The coflows read so far.
 pub(crate) struct Draft {
     workload: Workload,
+    /// The arrival of each coflow on the clock of the trace.
+    arrivals: Vec<Moment>,
     /// The line of each coflow.
     lines: Vec<u64>,
     /// The index of each id.
@@ -26,7 +29,8 @@ impl Draft {
     /// An empty draft over `ports` ports.
     pub fn new(ports: u32) -> Self {
         Self {
-            workload: Workload { ports, coflows: Vec::new() },
+            workload: Workload::new(ports, Vec::new()),
+            arrivals: Vec::new(),
             lines: Vec::new(),
             positions: HashMap::new(),
             parents: Vec::new(),
@@ -71,11 +75,13 @@ impl Draft {
         Ok(())
     }
 
-    /// Adds a coflow and the ids of its parents, which replace `coflow.parents` at the end.
+    /// Adds a coflow, its arrival, and the ids of its parents. At the end the latter replace
+    /// `coflow.arrival_s` and `coflow.parents`.
     pub fn push(
         &mut self,
         location: Location<'_>,
         coflow: Coflow,
+        arrival: Moment,
         parents: Vec<String>,
     ) -> Result<(), TraceError> {
         check_name(location, "id", &coflow.id)?;
@@ -94,12 +100,18 @@ impl Draft {
             self.parents.push((position, parents));
         }
         self.lines.push(location.line);
+        self.arrivals.push(arrival);
         self.workload.coflows.push(coflow);
         Ok(())
     }
 
     /// Returns the workload, after all coflows have been added; `name` names the file.
     pub fn finish(mut self, name: &str, notes: Notes<'_>) -> Result<Workload, TraceError> {
+        let origin = self.arrivals.iter().min().copied().unwrap_or_default();
+        self.workload.origin = origin;
+        for (coflow, arrival) in self.workload.coflows.iter_mut().zip(&self.arrivals) {
+            coflow.arrival_s = arrival.since(origin);
+        }
         if let (coflows @ 1.., line) = self.merged {
             notes(&format!(
                 "{name}: coflows that name a rack twice: {coflows}, first on line {line}; as in CoflowSim, its mappers \

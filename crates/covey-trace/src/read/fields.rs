@@ -4,6 +4,7 @@ use std::fmt::Display;
 use std::ops::RangeInclusive;
 use std::str::SplitAsciiWhitespace;
 
+use crate::Moment;
 use crate::error::{Location, TraceError, quote};
 use crate::limits::MAX_TIME_S;
 
@@ -50,11 +51,20 @@ impl<'a> Fields<'a> {
         self.integer(field, "a port", 0..=ports - 1)
     }
 
-    /// The next field, milliseconds, in seconds.
-    pub fn milliseconds(&mut self, field: &str) -> Result<f64, TraceError> {
+    /// The next field, a moment in milliseconds.
+    pub fn milliseconds(&mut self, field: &str) -> Result<Moment, TraceError> {
         let text = self.text(field, "milliseconds")?;
-        let ms = number(self.location, field, "milliseconds", text, MAX_TIME_S * 1e3)?;
-        Ok(ms / 1e3)
+        let moment = Moment::parse_ms(text).filter(Moment::is_arrival);
+        let expected = format_args!("milliseconds from 0 to {:e}", MAX_TIME_S * 1e3);
+        moment.ok_or_else(|| self.location.bad(field, expected, quote(text)))
+    }
+
+    /// The next field, a moment in seconds.
+    pub fn seconds(&mut self, field: &str) -> Result<Moment, TraceError> {
+        let text = self.text(field, "seconds")?;
+        let moment = Moment::parse(text).filter(Moment::is_arrival);
+        let expected = format_args!("seconds from 0 to {MAX_TIME_S:e}");
+        moment.ok_or_else(|| self.location.bad(field, expected, quote(text)))
     }
 
     /// Checks that nothing follows the `last` field of the line.

@@ -6,7 +6,7 @@ use super::draft::Draft;
 use super::fields::{Fields, number};
 use super::format::{Format, Notes, Rest};
 use crate::error::{Location, TraceError, quote};
-use crate::limits::{MAX_BYTES, MAX_FLOWS, MAX_PORTS, MAX_TIME_S};
+use crate::limits::{MAX_BYTES, MAX_FLOWS, MAX_PORTS};
 use crate::workload::{Coflow, Flow, Workload};
 
 pub(super) const FORMAT: Format = Format {
@@ -62,9 +62,8 @@ fn flow(mut fields: Fields<'_>, has_port: bool, draft: &mut Draft) -> Result<(),
     }
     let text = fields.text("size", "bytes")?;
     let bytes = number(location, "size", "bytes", text, MAX_BYTES)?;
-    let text = fields.text("start", "seconds")?;
-    let arrival_s = number(location, "start", "seconds", text, MAX_TIME_S)?;
+    let arrival = fields.seconds("start")?;
     draft.announce(location, 1)?;
     let flows = vec![Flow { src, dst, bytes, start_s: 0.0 }];
-    draft.push(location, Coflow::new(draft.len().to_string(), arrival_s, flows), Vec::new())
+    draft.push(location, Coflow::new(draft.len().to_string(), 0.0, flows), arrival, Vec::new())
 }

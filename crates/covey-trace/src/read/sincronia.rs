@@ -19,7 +19,7 @@ fn coflow(mut fields: Fields<'_>, draft: &mut Draft) -> Result<(), TraceError> {
     let location = fields.location;
     let ports = draft.ports();
     let id = fields.text("id", "an id")?.to_owned();
-    let arrival_s = fields.milliseconds("arrival")?;
+    let arrival = fields.milliseconds("arrival")?;
     let num_flows = fields.integer("number of flows", "an integer", 1..=MAX_FLOWS)?;
     draft.announce(location, u64::from(num_flows))?;
     fields.integer("number of sources", "an integer", 1..=ports)?;
@@ -35,5 +35,5 @@ fn coflow(mut fields: Fields<'_>, draft: &mut Draft) -> Result<(), TraceError> {
         flows.push(Flow { src, dst, bytes: mb * MB, start_s: 0.0 });
     }
     fields.end(format_args!("{num_flows} flows"))?;
-    draft.push(location, Coflow::new(id, arrival_s, flows), Vec::new())
+    draft.push(location, Coflow::new(id, 0.0, flows), arrival, Vec::new())
 }

@@ -43,7 +43,7 @@ fn coflow(mut fields: Fields<'_>, draft: &mut Draft) -> Result<(), TraceError> {
     const SHUFFLE: &str = "mapper,…#reducer:MB,…";
     let (location, ports) = (fields.location, draft.ports());
     let id = fields.text("id", "an id")?.to_owned();
-    let arrival_s = fields.milliseconds("arrival")?;
+    let arrival = fields.milliseconds("arrival")?;
     let num_mappers = fields.integer("number of mappers", "an integer", 1..=MAX_PORTS)?;
     let num_reducers = fields.integer("number of reducers", "an integer", 1..=MAX_PORTS)?;
     let text = fields.text("flows", SHUFFLE)?;
@@ -69,5 +69,5 @@ fn coflow(mut fields: Fields<'_>, draft: &mut Draft) -> Result<(), TraceError> {
     }
     // Two mappers on a rack are two: each sends its share.
     let flows = Shuffle { mappers: from, reducers: to }.flows(location, draft)?;
-    draft.push(location, Coflow::new(id, arrival_s, flows), Vec::new())
+    draft.push(location, Coflow::new(id, 0.0, flows), arrival, Vec::new())
 }

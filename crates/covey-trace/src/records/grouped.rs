@@ -134,7 +134,7 @@ impl<'a> Grouped<'a> {
         let coflows = groups.map(|(number, (group, flows))| {
             Coflow::new(number.to_string(), group.first_start_s - zero_s, flows)
         });
-        Ok((Workload { ports: hosts.len() as u32, coflows: coflows.collect() }, left))
+        Ok((Workload::new(hosts.len() as u32, coflows.collect()), left))
     }
 }
 

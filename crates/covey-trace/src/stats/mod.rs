@@ -9,8 +9,8 @@ use serde::Serialize;
 pub use quantiles::Quantiles;
 pub use size_class::{SizeClass, SizeTable};
 
-use crate::MB;
 use crate::workload::{Coflow, Workload};
+use crate::{MB, OnClock};
 
 /// A report on a workload: its statistics.
 ///
@@ -31,10 +31,10 @@ pub struct Stats {
     pub coflows_with_parents: usize,
     /// Flows whose source and destination are the same port.
     pub same_port_flows: usize,
-    /// The first arrival, in seconds.
-    pub first_arrival_s: f64,
-    /// The last arrival, in seconds.
-    pub last_arrival_s: f64,
+    /// The first arrival, in seconds on the clock of the trace.
+    pub first_arrival_s: OnClock,
+    /// The last arrival, in seconds on the clock of the trace.
+    pub last_arrival_s: OnClock,
     /// Time between consecutive arrivals; `None` with fewer than two coflows.
     pub gap_s: Option<Quantiles>,
     /// Number of flows of a coflow. `None` if the workload has no coflows, here and in the fields
@@ -111,8 +111,8 @@ impl Stats {
             single_flow_coflows: coflows.iter().filter(|c| c.width() == 1).count(),
             coflows_with_parents: coflows.iter().filter(|c| !c.parents.is_empty()).count(),
             same_port_flows: flows().filter(|f| f.src == f.dst).count(),
-            first_arrival_s: arrivals.first().copied().unwrap_or(0.0),
-            last_arrival_s: arrivals.last().copied().unwrap_or(0.0),
+            first_arrival_s: workload.on_clock(arrivals.first().copied().unwrap_or(0.0)),
+            last_arrival_s: workload.on_clock(arrivals.last().copied().unwrap_or(0.0)),
             gap_s: Quantiles::of(gaps),
             width: each(|c| c.width() as f64),
             length_bytes: each(Coflow::length_bytes),

@@ -3,7 +3,7 @@
 use std::fmt::{self, Display, Formatter};
 
 use super::{Bin, PortBytes, Quantiles, Stats};
-use crate::MB;
+use crate::{MB, OnClock};
 
 impl Display for Stats {
     fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
@@ -15,7 +15,8 @@ impl Display for Stats {
         )?;
         writeln!(f, "flows     {}, {} from a port to itself", self.flows, self.same_port_flows)?;
         writeln!(f, "bytes     {} MB", number(self.bytes / MB))?;
-        writeln!(f, "arrivals  {:.3} s to {:.3} s", self.first_arrival_s, self.last_arrival_s)?;
+        let [first_s, last_s] = [self.first_arrival_s, self.last_arrival_s].map(OnClock::as_secs);
+        writeln!(f, "arrivals  {first_s:.3} s to {last_s:.3} s")?;
 
         write!(f, "\n{:13}", "")?;
         for name in ["min", "p10", "p25", "p50", "p75", "p90", "p95", "p99", "max", "mean"] {

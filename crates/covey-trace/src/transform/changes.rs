@@ -39,6 +39,9 @@ impl Changes {
         fn flows<T: PartialEq>(a: &Coflow, b: &Coflow, of: fn(&crate::Flow) -> T) -> bool {
             !a.flows.iter().map(of).eq(b.flows.iter().map(of))
         }
+        let arrives = |of: &Workload, coflow: &Coflow| of.origin.after(coflow.arrival_s);
+        let has_moved = |(a, b): &&(&Coflow, &Coflow)| arrives(before, a) != arrives(after, b);
+        let moved = pairs.iter().filter(has_moved).count();
         // If no coflow has kept its id, all coflows are new.
         let kept = usize::from(!pairs.is_empty());
         let differences = [
@@ -46,7 +49,7 @@ impl Changes {
             ("new", kept * (after.coflows.len() - pairs.len())),
             ("with other sizes", in_pairs(|a, b| flows(a, b, |f| f.bytes))),
             ("with other ports", in_pairs(|a, b| flows(a, b, |f| (f.src, f.dst)))),
-            ("with other arrivals", in_pairs(|a, b| a.arrival_s != b.arrival_s)),
+            ("with other arrivals", moved),
             ("with other starts", in_pairs(|a, b| flows(a, b, |f| f.start_s))),
         ];
         let resized = differences[2].1 > 0;

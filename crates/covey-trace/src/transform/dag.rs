@@ -79,5 +79,5 @@ pub fn dag(workload: &Workload, shape: Shape) -> Result<Workload, TraceError> {
             });
         }
     }
-    Ok(Workload { ports: workload.ports, coflows })
+    Ok(Workload { coflows, ..*workload })
 }

@@ -46,5 +46,5 @@ pub fn filter(workload: &Workload, filter: Filter) -> Result<Workload, TraceErro
     for coflow in &mut coflows {
         coflow.parents = coflow.parents.iter().filter_map(|&p| new_index[p as usize]).collect();
     }
-    Ok(Workload { ports: workload.ports, coflows })
+    Ok(Workload { coflows, ..*workload }.from_first_arrival())
 }

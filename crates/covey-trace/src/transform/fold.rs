@@ -33,7 +33,7 @@ pub fn fold(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
         coflow.restarts.clear();
     }
     drop_empty(&mut folded);
-    Ok(folded)
+    Ok(folded.from_first_arrival())
 }
 
 /// Every `n`th coflow of `workload`, beginning with the first.
@@ -48,7 +48,7 @@ pub fn every(workload: &Workload, n: usize) -> Result<Workload, TraceError> {
         return Err(bad("every", "1 for coflows with parents", n));
     }
     let coflows = workload.coflows.iter().step_by(n).cloned().collect();
-    Ok(Workload { ports: workload.ports, coflows })
+    Ok(Workload { coflows, ..*workload }.from_first_arrival())
 }
 
 /// Drops coflows without flows. Their parents replace them as parents of their children.
@@ -104,7 +104,7 @@ mod tests {
         ];
         coflows[1].parents = vec![0];
         coflows[2].parents = vec![1];
-        let workload = Workload { ports: 4, coflows };
+        let workload = Workload::new(4, coflows);
         let by = Scale { time: 1.0, size: 0.5, ports: Some(2) };
         let folded = fold(&workload, by).expect("good factors");
         assert_eq!(folded.ports, 2);

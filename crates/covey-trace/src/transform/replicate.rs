@@ -34,7 +34,7 @@ pub fn replicate(workload: &Workload, k: u32) -> Result<Workload, TraceError> {
         coflows.extend((0..k).map(|c| copy(coflow, c, k, c * workload.ports)));
     }
     let ports = workload.ports * k;
-    Ok(Workload { ports, coflows })
+    Ok(Workload { ports, coflows, ..*workload })
 }
 
 /// Copy number `c` of `k`, with its ports shifted by `shift`.

@@ -8,7 +8,8 @@ use crate::workload::Workload;
 /// Factors, and the number of ports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
-    /// Factor of all times: arrivals, later starts, restarts, deadlines. 0.5 doubles the load.
+    /// Factor of all times: arrivals after the origin, later starts, restarts, deadlines. 0.5
+    /// doubles the load.
     pub time: f64,
     /// Factor of all sizes.
     pub size: f64,
@@ -36,7 +37,7 @@ pub fn scale(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
         );
         return Err(bad("ports", expected, ports));
     }
-    let mut workload = Workload { ports, coflows: workload.coflows.clone() };
+    let mut workload = Workload { ports, ..workload.clone() };
     let (mut latest, mut largest) = (0.0_f64, 0.0_f64);
     for coflow in &mut workload.coflows {
         let starts = coflow.flows.iter_mut().map(|flow| &mut flow.start_s);

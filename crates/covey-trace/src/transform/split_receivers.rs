@@ -61,7 +61,7 @@ pub fn split_receivers(workload: &Workload) -> Result<Workload, TraceError> {
             });
         }
     }
-    Ok(Workload { ports: workload.ports, coflows })
+    Ok(Workload { coflows, ..*workload })
 }
 
 /// The flows of one coflow by receiver.

@@ -224,7 +224,7 @@ mod tests {
         // Ports go round the leaves.
         let flow = |src, dst| covey_trace::Flow { src, dst, bytes: 1.0, start_s: 0.0 };
         let coflow = covey_trace::Coflow::new("1".to_owned(), 0.0, vec![flow(1, 4)]);
-        let placed = found.place(Workload { ports: 12, coflows: vec![coflow] });
+        let placed = found.place(Workload::new(12, vec![coflow]));
         let flow = placed.coflows[0].flows[0];
         assert_eq!((flow.src, flow.dst), (3, 1));
 
