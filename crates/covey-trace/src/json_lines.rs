@@ -203,7 +203,7 @@ fn check_number(
 ///
 /// `start_s`, `restart_s`, `parents`, `weight`, `deadline_s` and `job` are left out if they have the
 /// defaults 0, none, none, 1, none and none. Arrivals are on the clock of the trace, which may count
-/// from anywhere; 24 decimals are kept. `coflows` is optional in a file; with it a reader
+/// from anywhere; each is as exact as an `f64` of the seconds after the first one. `coflows` is optional in a file; with it a reader
 /// detects that the file was cut off.
 ///
 /// # Errors

@@ -2,6 +2,7 @@
 //!
 //! One program, because each test program takes seconds to compile and link.
 
+mod clock;
 mod errors;
 mod facebook;
 mod fb_like;
