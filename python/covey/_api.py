@@ -27,7 +27,11 @@ def load_trace(path: str | os.PathLike[str], *, seed: int | None = None) -> Trac
     Raises `InputError` with file, line and field if it is none. `seed` is for builtin traces that
     say no other.
     """
-    return _core.open(os.fspath(path), seed)
+    name = os.fspath(path)
+    if seed is not None and not name.startswith("builtin:"):
+        message = f"seed: expected none for a trace that is read, found {seed} (only a builtin trace is made with one)"
+        raise InputError(message)
+    return _core.open(name, seed)
 
 
 def parse_trace(text: str | bytes, name: str = "a text") -> Trace:
@@ -70,7 +74,8 @@ def opened(trace: Trace | str | os.PathLike[str], seed: int | None = None) -> Tr
     if isinstance(trace, Trace):
         return trace
     if isinstance(trace, (str, os.PathLike)):
-        return load_trace(trace, seed=seed)
+        is_made = os.fspath(trace).startswith("builtin:")
+        return load_trace(trace, seed=seed if is_made else None)
     message = (
         f"trace: expected a covey.Trace, a file, or a name like 'builtin:fb-like', found {trace!r}"
     )

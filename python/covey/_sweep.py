@@ -6,6 +6,7 @@ import hashlib
 import itertools
 import json
 import os
+import warnings
 from collections.abc import Callable, Generator, Iterable, Iterator, Mapping
 from concurrent.futures import Future, ThreadPoolExecutor, as_completed
 from contextlib import closing, contextmanager
@@ -47,6 +48,9 @@ def sweep(
     "port_rate", "cpu", "sim", "barrier", "rung", "metric", "bound"). Every other name is a parameter of
     the policy: ``{"trace": ..., "policy": "aalo", "K": [5, 10], "seed": range(3)}``.
 
+    Several seeds are refused where no row depends on the seed: a trace that is read is the same for
+    every seed, and most policies draw nothing at random.
+
     Columns: the names of the grid, then mean_cct_s, p50_cct_s, p90_cct_s, p95_cct_s, p99_cct_s,
     max_cct_s, mean_fct_s, makespan_s, lower_bound_mean_cct_s (with "bound"), events, wall_s.
 
@@ -56,6 +60,7 @@ def sweep(
     is in it already is not simulated again.
     """
     points = crossed(grid)
+    check_seeds(points)
     done = Done(resume)
     rows: dict[int, Row] = {}
     for place, point in enumerate(points):
@@ -89,6 +94,38 @@ def crossed(grid: Mapping[str, object]) -> list[Point]:
     return [dict(zip(grid, values, strict=True)) for values in itertools.product(*axes)]
 
 
+def check_seeds(points: list[Point]) -> None:
+    """Refuse several seeds where no seed changes anything: equal rows would look like certainty."""
+    if len({point["seed"] for point in points if "seed" in point}) < 2:
+        return
+    unused = [point for point in points if not _uses_seed(point)]
+    same = f"{len(unused)} of {len(points)} rows do not depend on the seed: a trace that is read"
+    same += " is the same for every seed, and only a policy such as 'philae:ports=random' draws"
+    if len(unused) == len(points):
+        message = f"grid: seed: {same}; expected a builtin trace, such a policy, or a rung"
+        raise _core.InputError(message)
+    if unused:
+        warnings.warn(f"grid: seed: {same}", UserWarning, stacklevel=3)
+
+
+def _uses_seed(point: Point) -> bool:
+    trace, policy, seed = point["trace"], point["policy"], point.get("seed")
+    if seed is None:
+        return False
+    policy = with_params(policy, _params(point))
+    return _core.uses_seed(
+        os.fspath(trace) if isinstance(trace, (str, os.PathLike)) else "",
+        policy if isinstance(policy, str) else None,
+        seed,
+        point.get("rung"),
+        point.get("sim", "exact"),
+    )
+
+
+def _params(point: Point) -> dict[str, object]:
+    return {name: value for name, value in point.items() if name not in ("trace", "policy", *OPTIONS)}
+
+
 def _values(values: object) -> list[object]:
     if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Trace)):
         return list(values)
@@ -98,9 +135,9 @@ def _values(values: object) -> list[object]:
 def measure(point: Point, stop: _core.Stop | None = None) -> Row:
     """Simulate one point."""
     options = {name: point[name] for name in OPTIONS if name in point}
-    params = {
-        name: value for name, value in point.items() if name not in ("trace", "policy", *OPTIONS)
-    }
+    if not _uses_seed(point):
+        options.pop("seed", None)
+    params = _params(point)
     trace, policy = opened(point["trace"], options.get("seed")), point["policy"]
     result = simulate(trace, with_params(policy, params), progress=False, stop=stop, **options)
     summary = result.summary()

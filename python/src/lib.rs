@@ -67,7 +67,7 @@ mod _core {
     #[pymodule_export]
     use crate::plan::PyPlan;
     #[pymodule_export]
-    use crate::registry::{policies, split_list, units};
+    use crate::registry::{policies, split_list, units, uses_seed};
     #[pymodule_export]
     use crate::regrouping::{NewGroup, PyRegrouping};
     #[pymodule_export]

@@ -25,10 +25,20 @@ pub fn placed(
         return Ok((network, Arc::clone(workload)));
     }
     let (workload, folded) = network.place(Workload::clone(workload));
-    if let Some(line) = folded {
-        let warning = py.get_type::<PyUserWarning>();
+    warn(py, folded, stack_level)?;
+    Ok((network, Arc::new(workload)))
+}
+
+/// Warns in Python, with a warning for each line. `stack_level` is as in [`placed`].
+pub fn warn(
+    py: Python<'_>,
+    lines: impl IntoIterator<Item = String>,
+    stack_level: i32,
+) -> PyResult<()> {
+    let warning = py.get_type::<PyUserWarning>();
+    for line in lines {
         let line = CString::new(line).map_err(|error| InputError::new_err(error.to_string()))?;
         PyErr::warn(py, &warning, &line, stack_level)?;
     }
-    Ok((network, Arc::new(workload)))
+    Ok(())
 }

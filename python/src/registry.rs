@@ -2,9 +2,12 @@
 
 use std::collections::HashMap;
 
+use covey_experiment::Setup;
 use covey_sched::Info;
 use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyList};
+
+use crate::errors::raised;
 
 /// The list of `covey policies --json`.
 #[pyfunction]
@@ -36,6 +39,22 @@ fn entry<'py>(py: Python<'py>, info: &Info) -> PyResult<Bound<'py, PyDict>> {
 pub fn units(name: &str) -> HashMap<&'static str, &'static str> {
     let params = covey_sched::find(name).into_iter().flat_map(Info::all_params);
     params.filter_map(|param| Some((param.name, param.unit()?))).collect()
+}
+
+/// Whether another seed may give another result of a policy, or of none, on the trace of this name.
+#[pyfunction]
+#[pyo3(signature = (trace, policy, seed, rung=None, sim="exact"))]
+pub fn uses_seed(
+    trace: &str,
+    policy: Option<&str>,
+    seed: u64,
+    rung: Option<String>,
+    sim: &str,
+) -> PyResult<bool> {
+    let setup = Setup { seed: Some(seed), rung, ..Setup::default() };
+    let policy = policy.filter(|_| sim == "exact");
+    let contender = policy.map(|policy| setup.contender(policy)).transpose().map_err(raised)?;
+    Ok(setup.uses_seed(trace, contender.as_slice()))
 }
 
 /// The policies of a list as it is written on the command line. Spaces beside the commas do not matter.

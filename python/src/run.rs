@@ -26,7 +26,7 @@ use crate::frame::Frame;
 use crate::halt::Halt;
 use crate::html;
 use crate::json::as_python;
-use crate::network::placed;
+use crate::network::{placed, warn};
 use crate::policy::policy;
 use crate::timeline;
 use crate::trace::Trace;
@@ -173,6 +173,7 @@ pub fn run(
     let baseline = covey_experiment::baseline(baseline, &contenders).map_err(raised)?;
 
     let trace = trace.get();
+    warn(py, setup.without_effect(&trace.name, &trace.workload, &contenders), 2)?;
     let (network, workload) = placed(py, &trace.workload, &setup, 2)?;
     let (workload, appearing) = match setup.on_rung(&workload).map_err(raised)? {
         Some((workload, flows)) => (Arc::new(workload), Some(flows)),

@@ -14,7 +14,7 @@ use crate::errors::{InputError, raised};
 use crate::frame::Frame;
 use crate::html;
 use crate::json::as_python;
-use crate::network::placed;
+use crate::network::{placed, warn};
 
 /// What is to be sent, when, and between which ports. It never changes, and can be pickled.
 #[pyclass(frozen, module = "covey")]
@@ -45,15 +45,29 @@ impl Trace {
 #[pyo3(signature = (name, seed=None))]
 pub fn open(py: Python<'_>, name: &str, seed: Option<u64>) -> PyResult<Trace> {
     let name = Setup { seed, ..Setup::default() }.seeded(name);
-    let workload = py.detach(|| covey_trace::open(&name)).map_err(raised)?;
+    let workload = noting(py, |notes| covey_trace::open_noting(&name, notes))?;
     Ok(Trace::new(name, workload))
 }
 
 /// Reads a trace in any of the formats; messages call it `name`.
 #[pyfunction]
 pub fn parse(py: Python<'_>, text: Vec<u8>, name: String) -> PyResult<Trace> {
-    let workload = py.detach(|| covey_trace::read(text.as_slice(), &name)).map_err(raised)?;
+    let workload = noting(py, |notes| covey_trace::read_noting(text.as_slice(), &name, notes))?;
     Ok(Trace::new(name, workload))
+}
+
+/// Reads a workload, and warns of what was guessed, merged or left out.
+fn noting(
+    py: Python<'_>,
+    read: impl FnOnce(&mut dyn FnMut(&str)) -> Result<Workload, TraceError> + Send,
+) -> PyResult<Workload> {
+    let (read, notes) = py.detach(|| {
+        let mut notes = Vec::new();
+        (read(&mut |note| notes.push(note.to_owned())), notes)
+    });
+    let workload = read.map_err(raised)?;
+    warn(py, notes, 2)?;
+    Ok(workload)
 }
 
 /// Reads Covey JSON lines that were made of a table. `rows` are the table's rows of each coflow, and messages
@@ -86,7 +100,6 @@ fn in_table(error: TraceError, rows: &[Vec<usize>]) -> PyErr {
     let column = if column == "id" { "coflow" } else { column };
     // The column of the JSON line means nothing here.
     let found = found.rsplit_once(" (column").map_or(found.as_str(), |(found, _)| found);
-    let expected = expected.replace("u32", "a whole number from 0");
     InputError::new_err(format!(
         "{name}: row {row}, column {column}: expected {expected}, found {found}"
     ))

@@ -17,6 +17,9 @@ GRID = {
 }
 
 
+pytestmark = pytest.mark.filterwarnings("ignore:grid. seed. 4 of 8 rows")
+
+
 def without_time(frame: covey.Frame) -> dict[str, list[object]]:
     return {name: frame[name] for name in frame.columns if name != "wall_s"}
 
@@ -69,3 +72,15 @@ def test_a_grid_needs_a_trace_and_a_policy() -> None:
         covey.sweep({"trace": "builtin:fb-like"})
     with pytest.raises(covey.InputError, match="unknown parameter 'k'"):
         covey.sweep({"trace": "builtin:fb-like:coflows=5", "policy": "aalo", "k": 1})
+
+
+def test_equal_rows_of_several_seeds_are_refused(tmp_path: Path) -> None:
+    path = tmp_path / "trace.txt"
+    path.write_text("2 1\n7 0 1 0 1 1:1\n")
+    grid = {"trace": path, "policy": "philae", "seed": [1, 2]}
+    with pytest.raises(covey.InputError, match="grid: seed: 2 of 2 rows do not depend on the seed"):
+        covey.sweep(grid)
+    assert len(covey.sweep({**grid, "ports": "random"})) == 2
+    assert len(covey.sweep({**grid, "seed": 1})) == 1
+    with pytest.warns(UserWarning, match="grid: seed: 2 of 4 rows"):
+        covey.sweep({**grid, "policy": ["fair", "philae:ports=random"]})

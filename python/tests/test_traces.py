@@ -106,3 +106,11 @@ def test_errors_have_the_words_of_the_command_line(make: object, words: str) -> 
     with pytest.raises(covey.InputError) as error:
         make()
     assert str(error.value).startswith(words)
+
+
+def test_what_is_guessed_is_a_warning() -> None:
+    with pytest.warns(UserWarning, match="3 ports, from the largest rack"):
+        trace = covey.parse_trace("7 0 1 0 1 2:1\n")
+    assert trace.ports == 3
+    with pytest.warns(UserWarning, match="seed 3 changes nothing"):
+        covey.simulate(trace, "fair", seed=3)

@@ -38,17 +38,20 @@ fn listed_fat_tree(k: u32, mode: EcmpMode) -> Fabric {
     let m = k / 2;
     let (edges, aggs) = (k * m, k * m);
     let mut parts = GraphParts {
-        switch_of: (0..edges * m).map(|host| host / m).collect(),
+        node_of: (0..edges * m).map(|host| host / m).collect(),
+        edge_of: (0..edges * m).map(|host| host / m).collect(),
         hosts: (0..edges * m).map(|host| format!("host {host}")).collect(),
         tiers: ["edge up", "agg up", "agg down", "edge down"].map(str::to_owned).to_vec(),
         ..GraphParts::default()
     };
     for (name, count) in [("edge", edges), ("agg", aggs), ("core", m * m)] {
-        parts.switches.extend((0..count).map(|n| format!("{name} {n}")));
+        parts.switches += count;
+        parts.nodes.extend((0..count).map(|n| format!("{name} {n}")));
     }
     let mut link = |from, to, tier| {
         parts.links.push((from, to));
         parts.tier_of.push(tier);
+        parts.speeds.push(1.0);
     };
     for n in 0..edges * m {
         let (edge, agg) = (n / m, edges + n / m / m * m + n % m);
@@ -186,10 +189,13 @@ fn latency_is_the_sum_over_the_path() {
 #[test]
 fn a_graph_without_a_path_needs_a_route() {
     let parts = GraphParts {
-        switch_of: vec![0, 1, 1],
+        node_of: vec![0, 1, 1],
+        edge_of: vec![0, 1, 1],
         hosts: ["a", "b", "c"].map(str::to_owned).to_vec(),
-        switches: ["x", "y"].map(str::to_owned).to_vec(),
+        nodes: ["x", "y"].map(str::to_owned).to_vec(),
+        switches: 2,
         links: vec![(0, 1)],
+        speeds: vec![1.0],
         tiers: vec!["inner".to_owned()],
         tier_of: vec![0],
     };

@@ -42,7 +42,10 @@ impl Setup {
     /// Whether another seed may give another result.
     pub fn uses_seed(&self, trace: &str, contenders: &[Contender]) -> bool {
         let has_own = |spec: &str| spec.contains("seed=");
-        let is_made = trace.starts_with("builtin:") && !has_own(trace);
+        // A trace that is made with the seed of the setup may have that in its name.
+        let is_ours = |seed: u64| trace.contains(&format!("seed={seed}"));
+        let is_made =
+            trace.starts_with("builtin:") && (!has_own(trace) || self.seed.is_some_and(is_ours));
         let draws = |it: &Contender| {
             it.has("seed")
                 && !has_own(&it.label)

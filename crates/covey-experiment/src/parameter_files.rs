@@ -35,6 +35,7 @@ fn list(path: &str) -> Result<String, Error> {
     if text.len() as u64 > MAX_BYTES {
         return Err(wrong("more than 64 KiB"));
     }
+    let text = text.trim_start_matches('\u{feff}');
     let lines = text.lines().map(|line| line.split_once('#').map_or(line, |(list, _)| list));
     let separates = |c: char| c.is_whitespace() || c == ',' || c == '/';
     let items = lines.flat_map(|line| line.split(separates)).filter(|item| !item.is_empty());

@@ -75,6 +75,7 @@ impl Metric {
     /// # Errors
     /// [`MetricError`] for a text that is no metric of this version: it names line and field.
     pub fn from_text(text: &str) -> Result<Metric, MetricError> {
+        let text = text.trim_start_matches('\u{feff}');
         Metric::from_json(text).map_err(|mut error| {
             if error.line == 0 {
                 error.line = line_of(&error.field, text);

@@ -93,7 +93,8 @@ impl Tier {
 
 /// The numbers of all links in the order in which an upward flow meets their tiers.
 fn upwards_first(fabric: &Fabric) -> impl Iterator<Item = usize> {
-    fabric.egress_links().chain(fabric.inner_links()).chain(fabric.ingress_links())
+    let all = fabric.egress_links().chain(fabric.inner_links()).chain(fabric.ingress_links());
+    all.filter(|link| fabric.is_link(LinkId(*link as u32)))
 }
 
 /// Bytes that cross each link.

@@ -171,15 +171,8 @@ fn broken_files_name_line_and_field() {
             "line 15: latency: expected a time like 1us or 0",
         ),
         (after("link x -- z colour=red"), "line 15: link: expected CAPACITY, then latency=TIME"),
-        (
-            after("link a -- y"),
-            "line 15: link: expected one link out of host \"a\", found a second one",
-        ),
-        (after("link a -- b"), "line 15: link: expected a switch at one end, found two hosts"),
-        (
-            after("link x -- x"),
-            "line 15: link: expected two different switches, found one switch twice",
-        ),
+        (after("link x -- x"), "line 15: link: expected two different nodes, found one node twice"),
+        (after("link a -- a"), "line 15: link: expected two different nodes, found one node twice"),
         (
             after("route a b y"),
             "line 15: route: expected the switch of host \"a\" at its end, found \"y\"",
@@ -203,7 +196,7 @@ fn broken_files_name_line_and_field() {
         (after("ecmp spray"), "line 15: ecmp: expected one of flow, pair, modulo, found \"spray\""),
         (
             after("hosts d\nlink d -> x"),
-            "line 15: host \"d\": expected a link to a switch and one back",
+            "line 15: host \"d\": expected a link out of it and one into it",
         ),
         (
             format!("{small}link a -- x\nlink b -- y\n"),
@@ -222,7 +215,7 @@ fn broken_files_name_line_and_field() {
         ),
         (
             format!("{small}link a -- x\n"),
-            "line 2: host \"b\": expected a link to a switch and one back, \
+            "line 2: host \"b\": expected a link out of it and one into it, \
             found none out of it",
         ),
         ("covey-topology 1\n".to_owned(), "line 1: hosts: expected at least one, found none"),

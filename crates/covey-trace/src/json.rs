@@ -49,9 +49,12 @@ fn in_words(field: &str, expected: &str) -> String {
     let is_port = field.ends_with("].src") || field.ends_with("].dst");
     match expected {
         "u32" if is_port => {
-            "a port, which is a whole number below the ports of the first line (a name is none: number the hosts from 0)"
+            "a port, which is a whole number from 0 on (a name is none: number the hosts)"
                 .to_owned()
         }
-        _ => expected.replace("f64", "a number").replace("u32", "a whole number").replace("usize", "a whole number"),
+        _ => expected
+            .replace("f64", "a number")
+            .replace("u32", "a whole number")
+            .replace("usize", "a whole number"),
     }
 }

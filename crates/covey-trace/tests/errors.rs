@@ -226,7 +226,7 @@ fn json_coflows() {
         ),
         (
             r#"{"id":"1","arrival_s":0,"flows":[{"src":-1,"dst":1,"bytes":1}]}"#.to_owned(),
-            "flows[0].src: expected a port, which is a whole number below the ports of the first line (a name is none: number the hosts from 0), found integer `-1` (column 42)",
+            "flows[0].src: expected a port, which is a whole number from 0 on (a name is none: number the hosts), found integer `-1` (column 42)",
         ),
         (
             r#"{"id":"1","arrival_s":0,"flows":[{"src":0,"dst":1}]}"#.to_owned(),

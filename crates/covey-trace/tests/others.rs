@@ -230,7 +230,7 @@ fn other_files_are_named() {
     }
     assert_eq!(
         message(b"{\"covey_trace\":1,\"ports\":2}\n{\"id\":\"1\",\"arrival_s\":0,\"flows\":[{\"src\":\"host1\",\"dst\":1,\"bytes\":1}]}"),
-        "t: line 2: flows[0].src: expected a port, which is a whole number below the ports of the first line (a name is none: number the hosts from 0), found string \"host1\" (column 47)"
+        "t: line 2: flows[0].src: expected a port, which is a whole number from 0 on (a name is none: number the hosts), found string \"host1\" (column 47)"
     );
 }
 

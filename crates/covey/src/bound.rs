@@ -23,7 +23,7 @@ Examples:
   covey bound builtin:fb-like --port-rate 10gbps --json
   covey bound trace.txt --fabric fat-tree:k=8,oversub=4")]
 pub struct Bound {
-    /// The workload: a trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
+    /// The workload: a trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
     #[arg(value_name = "TRACE")]
     trace: String,
     /// The network, as in `covey simulate`: flows stay on their paths, so links between hosts

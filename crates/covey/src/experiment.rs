@@ -14,7 +14,7 @@ use crate::progress::Bar;
 /// Workload, network and simulator.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The workload: a trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
+    /// The workload: a trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
     #[arg(value_name = "TRACE")]
     trace: String,
     /// The network, with the way in which ports of the trace become its hosts: big-switch (only

@@ -49,7 +49,7 @@ Examples:
   covey trace info trace.txt --fabric fat-tree:k=8 --per-link links.csv
 With --fabric it also prints for how long the trace keeps the links of each tier busy.")]
 struct Info {
-    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// Also print how busy the trace keeps the links of this network, by tier
     #[arg(long, value_name = "FABRIC")]
@@ -72,7 +72,7 @@ Examples:
   covey trace convert trace.txt trace.jsonl
   covey trace convert builtin:fb-like:seed=2,coflows=100 - | head -3")]
 struct Convert {
-    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// The file to write, - for standard output
     out: PathBuf,
@@ -85,7 +85,7 @@ Examples:
   covey trace replicate trace.txt 6 six-fold.jsonl
 Copy number c, from 0, of coflow 7 has the name 7.c and arrives with the original.")]
 struct Replicate {
-    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// Number of copies, including the original
     #[arg(value_name = "K")]
@@ -105,7 +105,7 @@ Examples:
   covey trace records trace.txt -o flows.csv
   covey trace records builtin:fb-like --rung mixed-denser --seed 2 | covey identify -")]
 struct Recorded {
-    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// The rung of the ladder
     #[arg(long, value_name = "NAME", default_value = "trace")]

@@ -13,7 +13,7 @@ use crate::quantity;
 /// The workload that is transformed, and the file for the result.
 #[derive(Debug, Args)]
 pub struct Ends {
-    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// The file to write, - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]

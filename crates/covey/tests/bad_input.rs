@@ -497,3 +497,87 @@ fn nonsense_for_the_live_system() {
     }
     assert_eq!(folder.names(), ["tiny.txt"]);
 }
+
+#[test]
+fn a_trace_is_not_written_onto_itself() {
+    let folder = TestFolder::new();
+    std::os::unix::fs::symlink("tiny.txt", folder.path("link.txt")).unwrap();
+    std::fs::hard_link(folder.path("tiny.txt"), folder.path("hard.txt")).unwrap();
+    for file in ["tiny.txt", "./tiny.txt", "link.txt", "hard.txt"] {
+        let line =
+            format!("output: expected another file than the input, found '{file}', which is read");
+        for arguments in [
+            &["trace", "convert", "tiny.txt", file][..],
+            &["trace", "replicate", "tiny.txt", "2", file],
+            &["trace", "skew", "tiny.txt", "-o", file],
+        ] {
+            assert_eq!(folder.refusal(arguments), line);
+        }
+    }
+    std::fs::copy(folder.path("tiny.txt"), folder.path("tiny.csv")).unwrap();
+    for (command, option) in [
+        (&["trace", "records", "tiny.csv"][..], "--output"),
+        (&["simulate", "tiny.csv", "--policy", "fair"], "--per-coflow"),
+        (&["simulate", "tiny.csv", "--policy", "fair"], "--per-flow"),
+        (&["trace", "info", "tiny.csv", "--fabric", "big-switch"], "--per-link"),
+    ] {
+        let line = format!(
+            "{option}: expected another file than the input, found 'tiny.csv', which is read"
+        );
+        assert_eq!(folder.refusal(&[command, &[option, "tiny.csv"]].concat()), line);
+    }
+    assert_eq!(folder.read("tiny.csv"), folder.read("tiny.txt"));
+}
+
+#[test]
+fn settings_without_effect_are_said() {
+    let folder = TestFolder::new();
+    let said = |arguments: &[&str]| {
+        let ran = folder.covey(&[&["simulate", "tiny.txt", "--policy"][..], arguments].concat());
+        assert_eq!(ran.status, Some(0));
+        ran.err
+    };
+    assert!(said(&["philae", "--seed", "2"]).starts_with("seed 2 changes nothing: "));
+    assert_eq!(said(&["philae:ports=random", "--seed", "2"]), "");
+    assert!(said(&["fair", "--cpu", "0.5"]).starts_with("cpu changes nothing: "));
+    assert!(said(&["fair", "--barrier", "false"]).starts_with("barrier=false changes nothing: "));
+    assert!(
+        folder.refusal(&["trace", "info", "tiny.txt", "--port-rate", "1gbps"]).contains("--fabric")
+    );
+    let agent = ["agent", "--port", "0", "--device", "eth0", "--credentials", "."];
+    folder.write("token", "secret");
+    assert_eq!(folder.refusal(&agent), "--device: expected --enforcer htb with it, found pacing");
+}
+
+#[test]
+fn a_missing_coordinator_is_named_with_what_starts_it() {
+    let folder = TestFolder::new();
+    let none = folder.refusal(&["status"]);
+    assert!(none.contains("covey serve --data covey-data starts a coordinator"), "{none}");
+    assert!(none.contains("127.0.0.1:7420"), "{none}");
+    std::fs::create_dir(folder.path("covey-data")).unwrap();
+    folder.write("covey-data/token", "secret");
+    // A port where nobody listens.
+    let free =
+        std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();
+    let ran = folder.covey(&["status", "--coordinator", &free]);
+    assert_eq!(ran.status, Some(1));
+    assert!(ran.err.starts_with(&format!("covey: {free}: ")), "{}", ran.err);
+    assert!(ran.err.contains("covey serve starts one"), "{}", ran.err);
+}
+
+#[test]
+fn what_a_reader_guesses_is_said_once() {
+    let folder = TestFolder::new();
+    folder.write("bare.txt", "\u{feff}1 0 1 0 1 1:10\n2 500 2 0 0 1 1:4\n");
+    let ran = folder.covey(&["simulate", "bare.txt", "--policy", "fair"]);
+    assert_eq!(
+        ran.err,
+        "bare.txt: no first line PORTS COFLOWS: 2 ports, from the largest rack\n\
+         bare.txt: coflows that name a rack twice: 1, first on line 2; as in CoflowSim, its mappers are one, and its \
+         reducers get the sum\n"
+    );
+    // Where a fabric is given, too.
+    let fabric = ["trace", "info", "bare.txt", "--fabric", "leaf-spine:leaves=1,spines=1,hosts=3"];
+    assert_eq!(folder.covey(&fabric).err, ran.err);
+}

@@ -7,17 +7,26 @@ use super::routes::Routes;
 use super::{FabricError, Topology};
 use crate::ids::{LinkId, PortId};
 
-/// The hosts and switches of a [`Graph`], and the links between switches.
+/// The hosts and nodes of a [`Graph`], and the links between nodes.
+///
+/// A node is a switch, or a host with other links than one to a switch and one back. Such a host is its own node,
+/// and all its links are inner links. Its port stands for the set of them and limits nothing.
 #[derive(Debug, Clone, Default)]
 pub struct GraphParts {
-    /// The switch that each host's two links lead to, by host.
-    pub switch_of: Vec<u32>,
+    /// The node that each host's port leads to, by host: its switch, or itself.
+    pub node_of: Vec<u32>,
+    /// The switch of each host by which hosts are grouped; a node that is a host where its first link leads to one.
+    pub edge_of: Vec<u32>,
     /// Names of the hosts, by host.
     pub hosts: Vec<String>,
-    /// Names of the switches.
-    pub switches: Vec<String>,
-    /// The switches at the beginning and at the end of each inner link.
+    /// Names of the nodes: of switches, then of hosts.
+    pub nodes: Vec<String>,
+    /// Number of nodes that are switches.
+    pub switches: u32,
+    /// The nodes at the beginning and at the end of each inner link.
     pub links: Vec<(u32, u32)>,
+    /// Speed of each inner link in bytes per second, by which hosts choose.
+    pub speeds: Vec<f64>,
     /// Names of the tiers.
     pub tiers: Vec<String>,
     /// The tier of each inner link.
@@ -27,10 +36,13 @@ pub struct GraphParts {
 /// A network that is listed link by link. Flows take shortest paths, or the path listed for their pair of
 /// hosts.
 ///
-/// A switch knows how far each of its neighbours is from the destination's switch, and chooses among the
-/// nearest, in the order of their links ([`Ecmp`]). The distances to a switch are computed when the first
-/// flow goes there: two bytes for each pair of a switch and a destination switch, and nothing for a pair
-/// of hosts.
+/// A switch knows how far each of its neighbours is from the destination's node, and chooses among the
+/// nearest, in the order of their links ([`Ecmp`]). A host that is a node chooses among the fastest of the links to
+/// the nearest. It passes on what comes from another host and goes to another host, as in a ring or a torus, and
+/// nothing else: hosts are no way between switches.
+///
+/// The distances to a node are computed when the first flow goes there: two bytes for each pair of a node and a
+/// destination node, and nothing for a pair of hosts.
 ///
 /// [`EcmpMode::Modulo`] chooses the next hop number `(x + y) mod n` of `n`, where `x` and `y` are the hosts'
 /// numbers at the first switch, and rounded quotients by `n` after each choice. On a FatTree whose links are
@@ -38,22 +50,22 @@ pub struct GraphParts {
 #[derive(Debug)]
 pub struct Graph {
     parts: GraphParts,
-    /// Links out of each switch.
+    /// Links out of each node.
     out: Adjacency,
-    /// Links into each switch.
+    /// Links into each node.
     into: Adjacency,
     routes: Routes,
     ecmp: Ecmp,
-    /// By destination switch, the number of links from each switch to it; [`FAR`] if there is no way.
+    /// By destination node, the number of links to it from each node that passes flows on; [`FAR`] if there is no way.
     distances: Vec<OnceLock<Box<[u16]>>>,
 }
 
-/// The distance to a switch that cannot be reached.
+/// The distance to a node that cannot be reached.
 const FAR: u16 = u16::MAX;
-/// Most pairs of a switch and a switch with hosts: the table of distances has two bytes for each.
+/// Most pairs of a node and a node with hosts: the table of distances has two bytes for each.
 const MAX_DISTANCES: u64 = 1 << 28;
 
-/// Numbers of links, by switch, in ascending order.
+/// Numbers of links, by node, in ascending order.
 #[derive(Debug)]
 struct Adjacency {
     start: Vec<u32>,
@@ -81,43 +93,49 @@ impl Adjacency {
 }
 
 impl Graph {
-    /// Most switches of a graph.
-    pub const MAX_SWITCHES: usize = FAR as usize;
+    /// Most nodes of a graph.
+    pub const MAX_NODES: usize = FAR as usize;
 
-    /// A network of these parts, whose switches choose by `ecmp` where `routes` has no path for a pair of
-    /// hosts. Switches are numbered by their names' order, links by their own; `routes` uses these numbers.
+    /// A network of these parts, whose nodes choose by `ecmp` where `routes` has no path for a pair of
+    /// hosts. Nodes are numbered by their names' order, links by their own; `routes` uses these numbers.
     ///
     /// # Errors
     /// [`FabricError::NoPath`] names two hosts without a path; [`FabricError::Parameter`] if there are too
-    /// many switches, or if flows are to be sprayed: links of a graph carry unequal shares then.
+    /// many nodes, or if flows are to be sprayed: links of a graph carry unequal shares then.
     ///
     /// # Panics
-    /// If a number in `parts` belongs to no switch or tier, or a list of `parts` has the wrong length.
+    /// If a number in `parts` belongs to no node or tier, or a list of `parts` has the wrong length.
     pub fn new(parts: GraphParts, routes: Routes, ecmp: Ecmp) -> Result<Graph, FabricError> {
-        let switches = parts.switches.len();
+        let nodes = parts.nodes.len();
         let too_many = |expected| {
-            let found = u32::try_from(switches).unwrap_or(u32::MAX);
-            FabricError::Parameter { name: "number of switches", expected, found }
+            let found = u32::try_from(nodes).unwrap_or(u32::MAX);
+            FabricError::Parameter {
+                name: "number of switches and hosts with several links",
+                expected,
+                found,
+            }
         };
         if ecmp.mode == EcmpMode::Spray {
             return Err(FabricError::Spray);
         }
-        if switches > Graph::MAX_SWITCHES {
+        if nodes > Graph::MAX_NODES {
             return Err(too_many("at most 65535"));
         }
-        assert_eq!(parts.hosts.len(), parts.switch_of.len(), "each host has a name and a switch");
+        assert_eq!(parts.hosts.len(), parts.node_of.len(), "each host has a name and a node");
+        assert_eq!(parts.hosts.len(), parts.edge_of.len(), "each host has a name and a switch");
         assert_eq!(parts.links.len(), parts.tier_of.len(), "each link has a tier");
-        let mut has_hosts = vec![false; switches];
-        parts.switch_of.iter().for_each(|&switch| has_hosts[switch as usize] = true);
+        assert_eq!(parts.links.len(), parts.speeds.len(), "each link has a speed");
+        let mut has_hosts = vec![false; nodes];
+        parts.node_of.iter().for_each(|&node| has_hosts[node as usize] = true);
         let destinations = has_hosts.iter().filter(|has| **has).count();
-        if destinations as u64 * switches as u64 > MAX_DISTANCES {
-            return Err(too_many("at most 268435456 divided by the number of switches with hosts"));
+        if destinations as u64 * nodes as u64 > MAX_DISTANCES {
+            return Err(too_many("at most 268435456 divided by the number of those with hosts"));
         }
         let mut distances = Vec::new();
-        distances.resize_with(switches, OnceLock::new);
+        distances.resize_with(nodes, OnceLock::new);
         let graph = Graph {
-            out: Adjacency::new(switches, parts.links.iter().map(|link| link.0)),
-            into: Adjacency::new(switches, parts.links.iter().map(|link| link.1)),
+            out: Adjacency::new(nodes, parts.links.iter().map(|link| link.0)),
+            into: Adjacency::new(nodes, parts.links.iter().map(|link| link.1)),
             parts,
             routes,
             ecmp,
@@ -129,64 +147,105 @@ impl Graph {
 
     /// Checks that each host has a path to each.
     fn check_connected(&self) -> Result<(), FabricError> {
-        let Some(&first) = self.parts.switch_of.first() else { return Ok(()) };
-        let from = |link: u32| self.parts.links[link as usize].0;
-        let to = |link: u32| self.parts.links[link as usize].1;
-        let back = search(first, &self.into, from);
-        let forth = search(first, &self.out, to);
-        let reaches = |d: &[u16]| self.parts.switch_of.iter().all(|&s| d[s as usize] != FAR);
-        if reaches(&back) && reaches(&forth) {
-            return Ok(());
-        }
-        // Some pairs have no shortest path, and each of them needs a route.
-        let mut at_switch = vec![Vec::new(); self.parts.switches.len()];
-        for (host, &switch) in (0..).zip(&self.parts.switch_of) {
-            at_switch[switch as usize].push(host);
-        }
-        for (switch, sources) in (0..).zip(&at_switch).filter(|(_, hosts)| !hosts.is_empty()) {
-            let distances = search(switch, &self.out, to);
-            let is_far = |(_, at): &(u32, &u32)| distances[**at as usize] == FAR;
-            let far: Vec<u32> =
-                (0..).zip(&self.parts.switch_of).filter(is_far).map(|(host, _)| host).collect();
-            for &src in sources {
-                let has_route = |dst: u32| self.routes.path(PortId(src), PortId(dst)).is_some();
-                if let Some(&dst) = far.iter().find(|dst| !has_route(**dst)) {
-                    return Err(FabricError::NoPath { src, dst });
-                }
+        let Some(&first) = self.parts.node_of.first() else { return Ok(()) };
+        // Where every node is a switch, all hosts reach each other if they reach the first and it reaches them.
+        if self.parts.nodes.len() == self.parts.switches as usize {
+            let reaches = |d: &[u16]| self.parts.node_of.iter().all(|&s| d[s as usize] != FAR);
+            if reaches(&self.search(first, &self.into)) && reaches(&self.search(first, &self.out)) {
+                return Ok(());
             }
         }
-        Ok(())
+        // Each pair without a shortest path needs a route.
+        let mut at_node = vec![Vec::new(); self.parts.nodes.len()];
+        for (host, &node) in (0..).zip(&self.parts.node_of) {
+            at_node[node as usize].push(host);
+        }
+        let mut missing: Option<(u32, u32)> = None;
+        for (node, at) in (0..).zip(&at_node).filter(|(_, hosts)| !hosts.is_empty()) {
+            let distances = self.search(node, &self.into);
+            for (src, &from) in (0..).zip(&self.parts.node_of) {
+                if from == node || self.distance(from, node, &distances) != FAR {
+                    continue;
+                }
+                let has_route = |dst: u32| self.routes.path(PortId(src), PortId(dst)).is_some();
+                let dst = at.iter().copied().find(|dst| !has_route(*dst));
+                let pair = dst.map(|dst| (src, dst));
+                missing = [missing, pair].into_iter().flatten().min();
+            }
+        }
+        missing.map_or(Ok(()), |(src, dst)| Err(FabricError::NoPath { src, dst }))
     }
 
-    /// Number of links from each switch to `switch`.
-    fn distances_to(&self, switch: u32) -> &[u16] {
-        self.distances[switch as usize]
-            .get_or_init(|| search(switch, &self.into, |link| self.parts.links[link as usize].0))
+    /// Number of links to `to` from each node that passes flows on.
+    fn distances_to(&self, to: u32) -> &[u16] {
+        self.distances[to as usize].get_or_init(|| self.search(to, &self.into))
+    }
+
+    /// Number of links from the node of a sender to another node, given the distances to that.
+    fn distance(&self, from: u32, to: u32, distances: &[u16]) -> u16 {
+        if from == to || !self.is_host(from) {
+            return distances[from as usize];
+        }
+        let nearest =
+            self.out.of(from).iter().map(|&link| distances[self.end(link) as usize]).min();
+        nearest.unwrap_or(FAR).saturating_add(1)
+    }
+
+    fn is_host(&self, node: u32) -> bool {
+        node >= self.parts.switches
     }
 
     fn end(&self, link: u32) -> u32 {
         self.parts.links[link as usize].1
     }
-}
 
-/// The distance of each switch from `start`, over the links that `adjacency` gives for a switch and that
-/// lead to the switch `next`.
-fn search(start: u32, adjacency: &Adjacency, next: impl Fn(u32) -> u32) -> Box<[u16]> {
-    let mut distances = vec![FAR; adjacency.start.len() - 1].into_boxed_slice();
-    distances[start as usize] = 0;
-    let mut queue = vec![start];
-    let mut head = 0;
-    while let Some(&switch) = queue.get(head) {
-        head += 1;
-        for &link in adjacency.of(switch) {
-            let neighbour = next(link);
-            if distances[neighbour as usize] == FAR {
-                distances[neighbour as usize] = distances[switch as usize] + 1;
-                queue.push(neighbour);
+    /// The distance of each node from `start`, over the links that `adjacency` gives for a node: those into it, or out
+    /// of it. A switch passes on to switches, a host to hosts.
+    fn search(&self, start: u32, adjacency: &Adjacency) -> Box<[u16]> {
+        let mut distances = vec![FAR; self.parts.nodes.len()].into_boxed_slice();
+        distances[start as usize] = 0;
+        let mut queue = vec![start];
+        let mut head = 0;
+        while let Some(&node) = queue.get(head) {
+            head += 1;
+            for &link in adjacency.of(node) {
+                let (from, to) = self.parts.links[link as usize];
+                let neighbour = if from == node { to } else { from };
+                let is_end = node == start && self.is_host(start);
+                let passes_on = is_end || self.is_host(node) == self.is_host(neighbour);
+                if passes_on && distances[neighbour as usize] == FAR {
+                    distances[neighbour as usize] = distances[node as usize] + 1;
+                    queue.push(neighbour);
+                }
             }
         }
+        distances
     }
-    distances
+
+    /// The links out of a node by which a flow may go on to `to`: those to the nearest neighbours, and of a host that
+    /// sends the flow the fastest of them.
+    fn ways(
+        &self,
+        at: u32,
+        to: u32,
+        is_sender: bool,
+        distances: &[u16],
+    ) -> impl Iterator<Item = u32> + Clone {
+        let chooses = is_sender && self.is_host(at);
+        let distance = match chooses {
+            true => self.distance(at, to, distances),
+            false => distances[at as usize],
+        };
+        let is_nearer = move |link: &u32| {
+            let next = self.end(*link);
+            let passes_on = chooses || next == to || self.is_host(at) == self.is_host(next);
+            passes_on && distances[next as usize] < distance
+        };
+        let nearer = self.out.of(at).iter().copied().filter(is_nearer);
+        let speed = |link: u32| self.parts.speeds[link as usize];
+        let fastest = nearer.clone().map(speed).fold(0.0, f64::max);
+        nearer.filter(move |&link| !chooses || speed(link) == fastest)
+    }
 }
 
 impl Topology for Graph {
@@ -195,23 +254,28 @@ impl Topology for Graph {
             path.extend(listed.iter().map(|&link| LinkId(link)));
             return;
         }
-        let [mut at, to] = [src, dst].map(|host| self.parts.switch_of[host.index()]);
+        let [mut at, to] = [src, dst].map(|host| self.parts.node_of[host.index()]);
         if at == to {
+            // A host that is a node sends to itself over its first links.
+            if self.is_host(at) {
+                let links = [&self.out, &self.into].map(|links| links.of(at).first());
+                path.extend(links.into_iter().flatten().map(|&link| LinkId(link)));
+            }
             return;
         }
         let of = Forwarded { src: src.0, dst: dst.0, flow };
         let (mut x, mut y) = (u64::from(src.0), u64::from(dst.0));
         let distances = self.distances_to(to);
+        let mut is_sender = true;
         while at != to {
-            let distance = distances[at as usize];
-            let is_nearer = |link: &&u32| distances[self.end(**link) as usize] < distance;
-            let nearer = self.out.of(at).iter().filter(is_nearer);
-            let ways = nearer.clone().count() as u32;
-            let way = self.ecmp.choose(at, of, x + y, ways);
-            (x, y) = (x / u64::from(ways), y / u64::from(ways));
-            let link = *nearer.clone().nth(way as usize).expect("a switch nearer to it");
+            let ways = self.ways(at, to, is_sender, distances);
+            let count = ways.clone().count() as u32;
+            let way = self.ecmp.choose(at, of, x + y, count);
+            (x, y) = (x / u64::from(count), y / u64::from(count));
+            let link = ways.clone().nth(way as usize).expect("a node nearer to it");
             path.push(LinkId(link));
             at = self.end(link);
+            is_sender = false;
         }
     }
 
@@ -221,7 +285,7 @@ impl Topology for Graph {
 
     fn link_name(&self, link: u32) -> String {
         let (from, to) = self.parts.links[link as usize];
-        let name = |switch: u32| &self.parts.switches[switch as usize];
+        let name = |node: u32| &self.parts.nodes[node as usize];
         let ends = self.out.of(from).iter().filter(|&&other| self.end(other) == to);
         let same: Vec<&u32> = ends.collect();
         match same.iter().position(|other| **other == link) {
@@ -235,6 +299,10 @@ impl Topology for Graph {
     }
 
     fn edge_switch(&self, port: PortId) -> u32 {
-        self.parts.switch_of[port.index()]
+        self.parts.edge_of[port.index()]
+    }
+
+    fn is_set_of_links(&self, port: PortId) -> bool {
+        self.is_host(self.parts.node_of[port.index()])
     }
 }

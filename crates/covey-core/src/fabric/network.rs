@@ -9,7 +9,9 @@ use crate::ids::{LinkId, PortId};
 
 /// Ports, directed links with capacities, and the path of each flow.
 ///
-/// Every path starts with the source's egress link and ends with the destination's ingress link. With
+/// Every path starts with the source's egress link and ends with the destination's ingress link. Where a host has
+/// several links, these two stand for the sets of its links out and in, and limit nothing: the links themselves are
+/// inner links, and views, bounds and sharing rules find them on the paths. With
 /// `n` ports, egress links have the numbers `0..n`, ingress links `n..2 * n`, and the inner links of the
 /// topology follow. Only this type relies on that order: all others ask it.
 #[derive(Debug, Clone)]
@@ -186,6 +188,12 @@ impl Fabric {
             (_, Some(port)) => format!("{} {}", self.topology.host_name(port), self.end_of(link)),
             (None, None) => unreachable!("a link belongs to a port or is an inner one"),
         }
+    }
+
+    /// Whether a link exists. Where a host has several links out or in, its own egress and ingress link stand for the set
+    /// of them, and limit nothing.
+    pub fn is_link(&self, link: LinkId) -> bool {
+        self.port_of(link).is_none_or(|port| !self.topology.is_set_of_links(port))
     }
 
     fn end_of(&self, link: LinkId) -> &'static str {

@@ -37,6 +37,12 @@ pub trait Topology: Debug + Send + Sync {
     fn edge_switch(&self, port: PortId) -> u32 {
         port.0
     }
+
+    /// Whether a host has other links than one out and one in. All its links are inner links then, and its port stands
+    /// for the set of them: it must have a capacity that limits nothing.
+    fn is_set_of_links(&self, _port: PortId) -> bool {
+        false
+    }
 }
 
 /// A non-blocking switch: it has no inner links, so only ports can be a bottleneck.

@@ -289,15 +289,15 @@ impl Tree {
         let cores = add(NAMES[2], self.aggs * self.cores_of_agg)?;
         for (n, &host) in hosts.iter().enumerate() {
             let edge = edges[n / self.hosts_of_edge];
-            draft.connect(end, [host, edge], self.up[0], 0)?;
-            draft.connect(end, [edge, host], self.down[0], 0)?;
+            draft.connect(end, [host, edge], self.up[0], None)?;
+            draft.connect(end, [edge, host], self.down[0], None)?;
         }
         let mut connect = |tier: usize, below: Node, above: Node| -> Result<(), TraceError> {
             let [up, down] = LINKS[tier - 1];
             let [up, down] = [draft.tier(end, up)?, draft.tier(end, down)?];
             for _ in 0..self.bundles[tier - 1] {
-                draft.connect(end, [below, above], self.up[tier], up)?;
-                draft.connect(end, [above, below], self.down[tier], down)?;
+                draft.connect(end, [below, above], self.up[tier], Some(up))?;
+                draft.connect(end, [above, below], self.down[tier], Some(down))?;
             }
             Ok(())
         };

@@ -12,8 +12,6 @@ use super::{TextLines, words};
 const KINDS: [&str; 6] = ["ecmp", "default", "hosts", "switches", "link", "route"];
 /// The valid speeds of links in bytes per second.
 const CAPACITY: std::ops::RangeInclusive<f64> = 0.125..=1.25e14;
-/// The tier of links that are in no other.
-const TIER: &str = "inner";
 
 /// Reads the lines after the header. Links without a capacity carry `rate` bytes per second.
 pub(super) fn read(mut lines: TextLines<'_>, rate: f64) -> Result<FileTopology, TraceError> {
@@ -38,7 +36,7 @@ pub(super) fn read(mut lines: TextLines<'_>, rate: f64) -> Result<FileTopology, 
             ["route", src, dst, rest @ ..] => route(&mut draft, at, [*src, *dst], rest)?,
             ["ecmp", ..] => return Err(at.bad("ecmp", "one word", "another number of words")),
             ["link", ..] => return Err(at.bad("link", "FROM -- TO or FROM -> TO", quote(line))),
-            ["route", ..] => return Err(at.bad("route", "HOST HOST SWITCH…", quote(line))),
+            ["route", ..] => return Err(at.bad("route", "HOST HOST NODE…", quote(line))),
             [other, ..] => {
                 let meant = did_you_mean(nearest(other, KINDS));
                 let expected = format_args!("one of {}", KINDS.join(", "));
@@ -78,7 +76,7 @@ fn link(
 ) -> Result<(), TraceError> {
     let ends = [draft.node(at, "from", from)?, draft.node(at, "to", to)?];
     let (speed, tier) = properties(at, rest, default)?;
-    let tier = draft.tier(at, tier.unwrap_or(TIER))?;
+    let tier = tier.map(|tier| draft.tier(at, tier)).transpose()?;
     draft.connect(at, ends, speed, tier)?;
     match arrow {
         "->" => Ok(()),
@@ -100,14 +98,9 @@ fn route(
             Node::Switch(_) => return Err(at.bad("route", "the name of a host", quote(name))),
         }
     }
-    let mut switches = Vec::new();
-    for name in rest {
-        match draft.node(at, "route", name)? {
-            Node::Switch(number) => switches.push(number),
-            Node::Host(_) => return Err(at.bad("route", "the name of a switch", quote(name))),
-        }
-    }
-    draft.route(at, hosts, &switches)
+    let nodes = rest.iter().map(|name| draft.node(at, "route", name));
+    let nodes = nodes.collect::<Result<Vec<_>, _>>()?;
+    draft.route(at, hosts, nodes)
 }
 
 /// Reads `[CAPACITY] [latency=TIME] [tier=NAME]`; what is missing is as in `default`.

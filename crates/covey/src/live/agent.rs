@@ -125,6 +125,16 @@ impl Agent {
 
     /// The settings of the enforcer.
     fn setup(&self) -> Result<Setup, Failure> {
+        for (option, is_given, enforcer) in [
+            ("--device", self.device.is_some(), "htb"),
+            ("--link-rate", self.link_rate.is_some(), "htb"),
+            ("--record", self.record.is_some(), "recorded"),
+        ] {
+            if is_given && self.enforcer != enforcer {
+                let expected = format!("--enforcer {enforcer} with it");
+                return Err(Failure::argument(option, expected, &self.enforcer));
+            }
+        }
         let link_rate = self.link_rate.as_ref().map(|text| quantity::rate("--link-rate", text));
         // Another agent on this machine may have the usual socket.
         let sockets = match &self.socket {

@@ -85,15 +85,15 @@ pub struct Attach {
     #[arg(long = "for", value_name = "TIME")]
     duration: Option<String>,
     /// Without --observe: the number of this host's port in the fabric, from 0
-    #[arg(long, value_name = "N", required_unless_present = "observe")]
+    #[arg(long, value_name = "N", required_unless_present = "observe", conflicts_with = "observe")]
     port: Option<u32>,
     /// Address of the coordinator for agents
-    #[arg(long, value_name = "ADDRESS", default_value = AGENTS)]
+    #[arg(long, value_name = "ADDRESS", default_value = AGENTS, conflicts_with = "observe")]
     coordinator: String,
     #[command(flatten)]
     shown: Shown,
     /// An address of this host; may be repeated [default: all addresses but those of loopback]
-    #[arg(long, value_name = "IP")]
+    #[arg(long, value_name = "IP", conflicts_with = "observe")]
     address: Vec<String>,
     /// Mark the packets of flows that have a rate, too, for switches with strict queues: CS7 for those that are served
     /// first, down to CS1

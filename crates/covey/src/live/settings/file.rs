@@ -55,7 +55,11 @@ impl File {
             std::fs::File::open(path)?.take(MAX_BYTES + 1).read_to_string(&mut text)?;
             Ok::<_, std::io::Error>(text)
         };
-        let text = read().map_err(|error| wrong(error.to_string()))?;
+        let mut text = read().map_err(|error| wrong(error.to_string()))?;
+        // Editors of Windows begin a file with a byte order mark.
+        if text.starts_with('\u{feff}') {
+            text.drain(..'\u{feff}'.len_utf8());
+        }
         if text.len() as u64 > MAX_BYTES {
             return Err(wrong(format!("expected at most {MAX_BYTES} bytes")));
         }

@@ -51,7 +51,7 @@ With faults the output is the fate of coflows and bytes instead, and the command
 bytes that could be delivered.
 It needs root, `ip` and `tc`. Without root all hosts are on loopback, where no link limits TCP.")]
 pub struct Testbed {
-    /// A trace file (also a gzip one), - for standard input, or builtin:NAME[:key=value,…]
+    /// A trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
     trace: String,
     /// The contenders: tcp, and policies, each NAME[:key=value,…]
     #[arg(long, value_name = "LIST", default_value = "tcp,aalo,philae,covey")]
