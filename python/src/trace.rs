@@ -63,7 +63,8 @@ fn noting(
 ) -> PyResult<Workload> {
     let (read, notes) = py.detach(|| {
         let mut notes = Vec::new();
-        (read(&mut |note| notes.push(note.to_owned())), notes)
+        let read = read(&mut |note: &str| notes.push(note.to_owned()));
+        (read, notes)
     });
     let workload = read.map_err(raised)?;
     warn(py, notes, 2)?;

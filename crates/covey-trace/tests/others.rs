@@ -3,7 +3,7 @@
 use std::io::Write;
 use std::path::Path;
 
-use covey_trace::{Coflow, Flow, MB, Workload, read, read_noting, read_path_noting, write};
+use covey_trace::{Coflow, Flow, MB, Moment, Workload, read, read_noting, read_path_noting, write};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> (Workload, Vec<String>) {
@@ -109,7 +109,8 @@ fn tasks_on_a_rack_are_merged() {
 fn sunflow_lists_mappers_and_reducers() {
     let (trace, notes) = parse("1\t1500\t2\t2\t3,0#1:6,2:1\n2\t2000\t1\t1\t4#4:1\n");
     assert_eq!(flows(&trace.coflows[0]), [(3, 1, 3.0), (3, 2, 0.5), (0, 1, 3.0), (0, 2, 0.5)]);
-    assert_eq!((trace.ports, trace.coflows[0].arrival_s), (5, 1.5));
+    assert_eq!((trace.ports, trace.coflows[1].arrival_s), (5, 0.5));
+    assert_eq!(trace.origin, Moment::parse("1.5").unwrap());
     assert!(notes[0].starts_with("t: a trace of Sunflow: 5 ports, from the largest rack; a MB is"));
     assert_eq!(
         message(b"1\t0\t2\t1\t3#1:6\n"),
@@ -173,7 +174,7 @@ fn flows_of_hpcc_are_coflows() {
     let (trace, notes) = parse("2\n0 1 3 100 200000 2.0\n5 1 3 100 1000 2.000001\n");
     let found: Vec<_> =
         trace.coflows.iter().map(|c| (c.id.as_str(), c.arrival_s, c.flows[0].bytes)).collect();
-    assert_eq!(found, [("0", 2.0, 200_000.0), ("1", 2.000001, 1000.0)]);
+    assert_eq!(found, [("0", 0.0, 200_000.0), ("1", 1e-6, 1000.0)]);
     assert_eq!((trace.ports, notes.len()), (6, 1));
     assert_eq!(parse("1\n0 1 3 200000 2\n").0.coflows[0].flows[0].bytes, 200_000.0);
     assert_eq!(
