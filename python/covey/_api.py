@@ -29,7 +29,7 @@ def load_trace(path: str | os.PathLike[str], *, seed: int | None = None) -> Trac
     """
     name = os.fspath(path)
     if seed is not None and not name.startswith("builtin:"):
-        message = f"seed: expected none for a trace that is read, found {seed} (only a builtin trace is made with one)"
+        message = f"seed: expected none for a trace that is read, found {seed}"
         raise InputError(message)
     return _core.open(name, seed)
 

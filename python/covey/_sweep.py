@@ -123,7 +123,8 @@ def _uses_seed(point: Point) -> bool:
 
 
 def _params(point: Point) -> dict[str, object]:
-    return {name: value for name, value in point.items() if name not in ("trace", "policy", *OPTIONS)}
+    others = ("trace", "policy", *OPTIONS)
+    return {name: value for name, value in point.items() if name not in others}
 
 
 def _values(values: object) -> list[object]:

@@ -78,7 +78,10 @@ def test_flows_of_a_result_become_a_trace(hour: covey.Trace) -> None:
             {"src": [0, -1, 2]},
             "mine: row 1, column src: expected a port, which is a whole number from 0 on",
         ),
-        ({"src": [0.5, 1, 2]}, "mine: row 0, column src: expected a port, which is a whole number from 0"),
+        (
+            {"src": [0.5, 1, 2]},
+            "mine: row 0, column src: expected a port, which is a whole number from 0",
+        ),
         ({"dst": [0, 5, 1]}, "mine: row 1, column dst: expected a port from 0 to 2, found 5"),
         (
             {"bytes": [0, 1, float("nan")]},
