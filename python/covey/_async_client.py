@@ -154,11 +154,12 @@ class AsyncCoflow(CoflowBase):
         add: Iterable[FlowSpec] = (),
         move: Iterable[tuple[int, FlowSpec]] = (),
         restart: Iterable[int] = (),
+        cancel: Iterable[int] = (),
         take: Iterable[int] = (),
         open: bool | None = None,
     ) -> None:
         """See `Coflow.update`."""
-        body = change(add=add, move=move, restart=restart, take=take, open=open)
+        body = change(add=add, move=move, restart=restart, cancel=cancel, take=take, open=open)
         await awaited(self._core.update(body))
 
     async def delete(self) -> None:

@@ -168,15 +168,17 @@ class Coflow(CoflowBase):
         add: Iterable[FlowSpec] = (),
         move: Iterable[tuple[int, FlowSpec]] = (),
         restart: Iterable[int] = (),
+        cancel: Iterable[int] = (),
         take: Iterable[int] = (),
         open: bool | None = None,
     ) -> None:
-        """Change it: add flows, take flows of others, start flows again here or elsewhere.
+        """Change it: add flows, take flows of others, start flows again here or elsewhere, end some.
 
-        `move` has pairs of a flow's index and where it goes, `restart` indices, `take` ids of other
-        coflows' flows.
+        `move` has pairs of a flow's index and where it goes, `restart` and `cancel` indices, `take` ids
+        of other coflows' flows.
         """
-        self._core.update(change(add=add, move=move, restart=restart, take=take, open=open)).wait()
+        body = change(add=add, move=move, restart=restart, cancel=cancel, take=take, open=open)
+        self._core.update(body).wait()
 
     def delete(self) -> None:
         """Deregister it before its last flow has ended."""

@@ -30,8 +30,11 @@ T = TypeVar("T")
 Address: TypeAlias = "str | tuple[str, int]"
 """Where somebody listens: "10.0.0.2:9000", or ("10.0.0.2", 9000)."""
 
-FlowSpec: TypeAlias = "tuple[int, int] | tuple[int, int, float | None]"
-"""A flow as it is registered: sending port, receiving port, and its bytes if anybody knows."""
+FlowSpec: TypeAlias = (
+    "tuple[int, int] | tuple[int, int, float | None] | tuple[int, int, float | None, int]"
+)
+"""A flow as it is registered: sending port, receiving port, its bytes if anybody knows, and, if it is
+another attempt of an earlier flow, that flow's index."""
 
 SETTLE_S = 5.0
 """How long the end of a program waits for the coordinator to write the ends of flows down."""
@@ -84,8 +87,7 @@ def frozen(data: Buffer) -> bytes:
 
 
 def _flow(flow: FlowSpec) -> dict[str, object]:
-    src, dst, *size = flow
-    return {"src": src, "dst": dst, **({"bytes": size[0]} if size else {})}
+    return dict(zip(("src", "dst", "bytes", "attempt"), flow))
 
 
 def registration(
@@ -116,6 +118,7 @@ def change(
     add: Iterable[FlowSpec],
     move: Iterable[tuple[int, FlowSpec]],
     restart: Iterable[int],
+    cancel: Iterable[int],
     take: Iterable[int],
     open: bool | None,
 ) -> str:
@@ -124,6 +127,7 @@ def change(
         "add": [_flow(flow) for flow in add],
         "move": [{"flow": flow, "to": _flow(to)} for flow, to in move],
         "restart": list(restart),
+        "cancel": list(cancel),
         "take": list(take),
         "open": open,
     }

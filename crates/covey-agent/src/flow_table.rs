@@ -360,9 +360,13 @@ impl FlowTable {
         }
     }
 
-    /// The ends of these flows are in the coordinator's journal.
+    /// The ends of these flows are in the coordinator's journal. Flows that are open have been cancelled.
     pub fn acknowledged(&mut self, keys: &[FlowKey]) {
         for key in keys {
+            if self.open.remove(key) {
+                self.unreported.sent.remove(key);
+                self.has_moved(*key, None);
+            }
             let Some(id) = self.owners.remove(key) else { continue };
             if let Some(app) = self.apps.get_mut(&id) {
                 app.flows.remove(key);

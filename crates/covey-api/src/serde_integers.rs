@@ -45,6 +45,14 @@ pub fn number<'de, D: Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Result<T, 
     Ok(Integer::deserialize(from)?.0)
 }
 
+/// Reads one integer that may be left out.
+pub fn optional<'de, D: Deserializer<'de>, T: TryFrom<u64>>(
+    from: D,
+) -> Result<Option<T>, D::Error> {
+    let integer: Option<Integer<T>> = Option::deserialize(from)?;
+    Ok(integer.map(|integer| integer.0))
+}
+
 /// Reads a list of integers.
 pub fn numbers<'de, D: Deserializer<'de>, T: TryFrom<u64>>(from: D) -> Result<Vec<T>, D::Error> {
     let list: Vec<Integer<T>> = Vec::deserialize(from)?;

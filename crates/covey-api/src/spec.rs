@@ -73,6 +73,21 @@ pub struct Flow {
     /// Its size in bytes, if known. Clairvoyant policies need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<f64>,
+    /// Index of a flow of the coflow that carries the same bytes: this is another attempt of that transfer. The first
+    /// attempt to end makes the others needless, and they are cancelled.
+    #[serde(
+        default,
+        deserialize_with = "serde_integers::optional",
+        skip_serializing_if = "Option::is_none"
+    )]
+    pub attempt: Option<u32>,
+}
+
+impl Flow {
+    /// A flow of `bytes` from a port to a port, the only attempt of its transfer.
+    pub fn new(src: u32, dst: u32, bytes: Option<f64>) -> Flow {
+        Flow { src, dst, bytes, attempt: None }
+    }
 }
 
 /// A change of a coflow that is present (Philae §6, `update()`).
@@ -101,6 +116,13 @@ pub struct Update {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub restart: Vec<u32>,
+    /// Indices of flows that nobody needs any more: each ends with what it has sent.
+    #[serde(
+        default,
+        deserialize_with = "serde_integers::numbers",
+        skip_serializing_if = "Vec::is_empty"
+    )]
+    pub cancel: Vec<u32>,
     /// Ids of unfinished flows of other coflows, which join this one with what they have sent.
     #[serde(
         default,
@@ -124,7 +146,10 @@ impl Update {
         let moved = self.moved.iter().enumerate();
         let moved = moved.map(|(k, moved)| (format!("move[{k}].flow"), moved.flow));
         let restarted = self.restart.iter().enumerate();
-        moved.chain(restarted.map(|(k, flow)| (format!("restart[{k}]"), *flow)))
+        let restarted = restarted.map(|(k, flow)| (format!("restart[{k}]"), *flow));
+        let cancelled = self.cancel.iter().enumerate();
+        let cancelled = cancelled.map(|(k, flow)| (format!("cancel[{k}]"), *flow));
+        moved.chain(restarted).chain(cancelled)
     }
 }
 

@@ -135,7 +135,7 @@ async fn send(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
 
     // The agent knows which port of the fabric this host is.
     let src = client.port().unwrap_or_default();
-    let flow = Flow { src, dst: number("to-port", 1)?, bytes: Some(size as f64) };
+    let flow = Flow::new(src, number("to-port", 1)?, Some(size as f64));
     let flows = vec![flow; count as usize];
     let spec = CoflowSpec { name: Some(name.clone()), ..CoflowSpec::of(flows) };
     let coflow = client.register(&spec).await?;

@@ -63,7 +63,7 @@ impl Hosts {
     }
 
     async fn coflow(&self, flows: u32, bytes: u64) -> Result<Coflow, Failure> {
-        let flow = Flow { src: 0, dst: 1, bytes: Some(bytes as f64) };
+        let flow = Flow::new(0, 1, Some(bytes as f64));
         let coflow = self.sender.register(&CoflowSpec::of(vec![flow; flows as usize])).await?;
         if !coflow.is_registered() {
             return Err("the coordinator does not answer".into());

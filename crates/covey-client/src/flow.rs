@@ -32,6 +32,12 @@ fn is_of_tls(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData
 }
 
+/// What the writer of a flow hears that nobody needs any more.
+fn cancelled() -> io::Error {
+    let what = "the flow was cancelled: another attempt of its transfer has ended, or a client has asked for it";
+    io::Error::new(io::ErrorKind::ConnectionAborted, what)
+}
+
 /// Length of the receiver's confirmation, which holds the number of bytes received.
 const CONFIRMATION: usize = 8;
 
@@ -140,6 +146,7 @@ impl FlowSender {
                     return Poll::Ready(Ok(max));
                 }
                 Permission::At(until) => until,
+                Permission::Cancelled => return Poll::Ready(Err(cancelled())),
                 Permission::Unmentioned { .. } if self.sent.bytes < self.patience.start_small => {
                     return Poll::Ready(Ok(usize::MAX));
                 }
@@ -190,6 +197,12 @@ impl FlowSender {
         Ok(())
     }
 
+    /// Whether the coordinator has ended the flow, because nobody needs it any more. Writing then fails with
+    /// [`io::ErrorKind::ConnectionAborted`].
+    pub fn is_cancelled(&self) -> bool {
+        self.gate.as_ref().is_some_and(|(gate, _)| gate.is_cancelled())
+    }
+
     /// The compressor of the next chunk.
     fn codec(&self) -> Option<CodecName> {
         self.gate.as_ref().and_then(|(gate, _)| gate.codec())
@@ -223,6 +236,9 @@ impl FlowSender {
 
     /// What a failure to write means: the receiver may have refused the flow.
     fn refused(&self, error: io::Error) -> io::Error {
+        if self.is_cancelled() {
+            return cancelled();
+        }
         // What a flow with notes is told is read elsewhere.
         if self.marking.is_some() {
             return error;
@@ -286,10 +302,12 @@ impl FlowSender {
             }
             ready!(self.stream.poll_read_ready(cx))?;
             match self.stream.try_read(&mut bytes[*come..]) {
-                Ok(0) => return Poll::Ready(Err(io::ErrorKind::UnexpectedEof.into())),
+                Ok(0) => {
+                    return Poll::Ready(Err(self.refused(io::ErrorKind::UnexpectedEof.into())));
+                }
                 Ok(count) => *come += count,
                 Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
-                Err(error) => return Poll::Ready(Err(error)),
+                Err(error) => return Poll::Ready(Err(self.refused(error))),
             }
         }
         Poll::Ready(Ok(()))

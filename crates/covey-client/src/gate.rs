@@ -27,6 +27,8 @@ pub enum SendState {
     Paced(f64),
     /// The flow sends as fast as it can: nothing schedules it.
     Free,
+    /// The flow sends nothing more: nobody needs it.
+    Cancelled,
 }
 
 /// What a flow's writer may do now.
@@ -46,6 +48,8 @@ pub enum Permission {
         /// When the wait began.
         since: Instant,
     },
+    /// Give up: the flow has been cancelled.
+    Cancelled,
 }
 
 /// A flow of at most so many bytes ends about as soon as a message that it is about to end arrives.
@@ -124,8 +128,9 @@ impl Gate {
                 Permission::Waits { since: *control.waits_since.get_or_insert_with(Instant::now) }
             }
             SendState::Unmentioned { since } => Permission::Unmentioned { since },
+            SendState::Cancelled => Permission::Cancelled,
         };
-        if !matches!(permission, Permission::Now(_)) {
+        if !matches!(permission, Permission::Now(_) | Permission::Cancelled) {
             match &mut control.writer {
                 Some(waker) => waker.clone_from(writer.waker()),
                 none => *none = Some(writer.waker().clone()),
@@ -154,7 +159,7 @@ impl Gate {
             state => state,
         };
         control.waits_since = match state {
-            SendState::Paced(_) | SendState::Free => None,
+            SendState::Paced(_) | SendState::Free | SendState::Cancelled => None,
             SendState::Unmentioned { since } => Some(since),
             SendState::Waits => Some(control.waits_since.unwrap_or_else(Instant::now)),
         };
@@ -167,7 +172,7 @@ impl Gate {
             // The socket sends what it holds at the old rate, beside the first bytes of the flow that has the port
             // now, and the port is not idle meanwhile. With a lower rate, the socket's timer would also delay the
             // flow when it continues.
-            SendState::Waits | SendState::Unmentioned { .. } => control.pace,
+            SendState::Waits | SendState::Unmentioned { .. } | SendState::Cancelled => control.pace,
         };
         let kept_here = match state {
             SendState::Paced(rate) if !means.shapes() => rate,
@@ -189,9 +194,18 @@ impl Gate {
         {
             tracing::warn!(%error, "the kernel refuses the rate or mark of a flow: it does not keep to the schedule");
         }
+        if state == SendState::Cancelled {
+            // A writer that waits for room in the socket is woken, and the receiver learns that no more will come.
+            pacing::close(self.connection.socket());
+        }
         if let Some(writer) = control.writer.take() {
             writer.wake();
         }
+    }
+
+    /// Whether the flow has been cancelled.
+    pub fn is_cancelled(&self) -> bool {
+        self.lock().state == SendState::Cancelled
     }
 
     /// The flow has waited long enough: it sends as fast as it can until it is scheduled again.

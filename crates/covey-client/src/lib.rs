@@ -14,7 +14,7 @@
 //! use tokio::io::{AsyncReadExt, AsyncWriteExt};
 //! # async fn example() -> Result<(), Box<dyn std::error::Error>> {
 //! let client = Client::start(Options::default()).await?;
-//! let flows = vec![Flow { src: 0, dst: 1, bytes: Some(5.0) }];
+//! let flows = vec![Flow::new(0, 1, Some(5.0))];
 //! let coflow = client.register(&CoflowSpec::of(flows)).await?;
 //! // On the host that sends:
 //! let mut flow = coflow.open(0, "10.0.0.2:9000", Some(5), b"").await?;

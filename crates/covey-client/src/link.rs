@@ -53,6 +53,8 @@ struct SendingFlow {
     gate: Arc<Gate>,
     /// The agent's last message about the flow.
     entry: Option<Entry>,
+    /// Whether nobody needs the flow any more.
+    is_cancelled: bool,
     /// When the flow was opened, or this agent was told of it.
     since: Instant,
 }
@@ -114,6 +116,7 @@ impl OwnFlows {
     fn set_gate(&self, flow: &SendingFlow) {
         let served = flow.entry.filter(|entry| entry.rate > 0.0);
         let state = match (self.scheduled(), served) {
+            _ if flow.is_cancelled => SendState::Cancelled,
             (Scheduled::NoAgent | Scheduled::ByReceivers, _) => SendState::Free,
             (_, Some(Entry { rate, .. })) => SendState::Paced(rate),
             (Scheduled::NoCoordinator, _) => SendState::Free,
@@ -151,7 +154,8 @@ impl OwnFlows {
         for flow in self.flows.values_mut() {
             (flow.entry, flow.since) = (None, now);
         }
-        let opened = self.flows.keys().copied().collect();
+        let open = self.flows.iter().filter(|(_, flow)| !flow.is_cancelled);
+        let opened = open.map(|(key, _)| *key).collect();
         let ended = self.unacknowledged.keys().copied().collect();
         self.news = News { opened, ended, ..News::default() };
     }
@@ -254,7 +258,8 @@ impl Link {
     pub fn open(&self, key: FlowKey, connection: Arc<Connection>) -> Arc<Gate> {
         let mut own = self.lock();
         let gate = Arc::new(Gate::new(connection, SendState::Free));
-        let flow = SendingFlow { gate: gate.clone(), entry: None, since: Instant::now() };
+        let (since, is_cancelled) = (Instant::now(), false);
+        let flow = SendingFlow { gate: gate.clone(), entry: None, is_cancelled, since };
         own.set_gate(&flow);
         own.flows.insert(key, flow);
         if own.agent.is_some() {
@@ -512,6 +517,12 @@ fn heard(link: &Link, message: ToApp) -> io::Result<()> {
         ToApp::Acknowledged(keys) => {
             for key in keys {
                 own.unacknowledged.remove(&key);
+                // The coordinator has ended a flow that is still open here.
+                if let Some(mut flow) = own.flows.remove(&key) {
+                    flow.is_cancelled = true;
+                    own.set_gate(&flow);
+                    own.flows.insert(key, flow);
+                }
             }
         }
         ToApp::Proving(is_on) => own.proving.is_on = is_on,

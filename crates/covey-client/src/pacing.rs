@@ -37,6 +37,12 @@ pub fn pace(socket: &TcpStream, rate: f64) -> io::Result<()> {
     set_max_pacing_rate(socket, pace)
 }
 
+/// Ends a connection in both directions, whatever waits in its buffers.
+pub fn close(socket: &TcpStream) {
+    // One that is over already need not be ended.
+    let _ = SockRef::from(socket).shutdown(std::net::Shutdown::Both);
+}
+
 /// Has a socket take more only while it holds less than `bytes` that are not sent: what is written next is sent soon.
 ///
 /// # Errors

@@ -89,7 +89,7 @@ async fn client(coordinator: SocketAddr, strict: bool) -> (tempfile::TempDir, Cl
 }
 
 fn spec() -> CoflowSpec {
-    CoflowSpec::of(vec![Flow { src: 0, dst: 1, bytes: None }])
+    CoflowSpec::of(vec![Flow::new(0, 1, None)])
 }
 
 #[tokio::test]

@@ -414,7 +414,7 @@ fn without_async_and_without_a_schedule() {
     use std::io::{Read, Write};
     let options = Options { agent: None, coordinator: None, ..Options::default() };
     let client = blocking::Client::start(options).expect("threads");
-    let spec = CoflowSpec::of(vec![Flow { src: 0, dst: 1, bytes: None }]);
+    let spec = CoflowSpec::of(vec![Flow::new(0, 1, None)]);
     let coflow = client.register(&spec).expect("nobody refuses");
     assert!(coflow.id() >= 1 << 63, "no coordinator knows it");
     let mut listener = client.listen("127.0.0.1:0").expect("a port");
@@ -466,5 +466,44 @@ async fn no_wait_is_longer_than_the_application_allows() {
         let (_, count) = tokio::time::timeout(LONG, both).await.expect("it does not wait for ever");
         assert_eq!(count.expect("nothing breaks"), data.len());
         assert!(read == data, "other bytes came");
+    }
+}
+
+#[tokio::test]
+async fn a_flow_that_is_cancelled_breaks_at_both_ends_wherever_it_waits() {
+    let place = AgentFolder::new();
+    let mut agent = place.agent().await;
+    agent.heard(CoordinatorEvent::Joined { codec: None });
+    let client = place.client().await;
+    let mut listener = listen(&client).await;
+    let data = bytes(30_000_000);
+    // One waits for a rate, one for room in its socket.
+    for (flow, is_served) in [(0, false), (1, true)] {
+        let to = listener.local_addr();
+        let mut sender = client.join(1).open(flow, to, None, b"").await.expect("open");
+        let mut receiver = next(&mut listener).await;
+        let rates = BTreeMap::from([(key(flow), share(1e9))]);
+        let rates = if is_served { rates } else { BTreeMap::new() };
+        agent.apply((1, 1 + u64::from(flow)), &rates).expect("told");
+        let data = data.clone();
+        let writing = tokio::spawn(async move {
+            let result = sender.write_all(&data).await;
+            (result, sender.is_cancelled())
+        });
+        let mut some = [0; 1000];
+        if is_served {
+            receiver.read_exact(&mut some).await.expect("it is served");
+        }
+        let is_it = |(opened, _): &(FlowKey, bool)| *opened == key(flow);
+        until("it is opened", || agent.progress().opened.iter().any(is_it)).await;
+        agent.heard(CoordinatorEvent::Acknowledged(&[key(flow)]));
+        let (result, is_cancelled) =
+            tokio::time::timeout(LONG, writing).await.expect("it does not wait").expect("no panic");
+        let error = result.expect_err("nobody needs it");
+        assert_eq!(error.kind(), std::io::ErrorKind::ConnectionAborted, "{error}");
+        assert!(is_cancelled && error.to_string().starts_with("the flow was cancelled"), "{error}");
+        let mut read = Vec::new();
+        let broken = tokio::time::timeout(LONG, receiver.read_to_end(&mut read)).await;
+        broken.expect("it does not wait").expect_err("the flow is not whole");
     }
 }

@@ -25,7 +25,7 @@ async fn next(listener: &mut Listener) -> FlowReceiver {
 }
 
 async fn register(client: &Client, parents: Vec<u64>) -> Coflow {
-    let flow = Flow { src: 0, dst: 1, bytes: None };
+    let flow = Flow::new(0, 1, None);
     let spec = CoflowSpec { parents, ..CoflowSpec::of(vec![flow]) };
     client.register(&spec).await.expect("nobody refuses")
 }

@@ -112,6 +112,9 @@ pub enum Record {
         /// Id, and bytes on the wire, of flows that were compressed.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         compressed: Vec<(u64, f64)>,
+        /// Ids of those that were cancelled before the journal was compacted.
+        #[serde(default, skip_serializing_if = "Vec::is_empty")]
+        cancelled: Vec<u64>,
     },
     /// A coflow has been deregistered.
     Removed {

@@ -108,7 +108,7 @@ impl World {
 fn register(k: u64) -> Request {
     let (src, turn) = ((k % u64::from(PORTS)) as u32, k as u32 / PORTS);
     let dst = (src + 1 + turn % (PORTS - 1)) % PORTS;
-    let spec = CoflowSpec::of(vec![Flow { src, dst, bytes: Some(BYTES) }]);
+    let spec = CoflowSpec::of(vec![Flow::new(src, dst, Some(BYTES))]);
     Request::Register { spec, key: None }
 }
 

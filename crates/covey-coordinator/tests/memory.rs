@@ -127,7 +127,7 @@ impl World {
     /// Registers a coflow of two flows, with a key and a name.
     fn register(&mut self) -> u64 {
         let name = format!("coflow {}", self.next);
-        let flow = |src| Flow { src, dst: 1, bytes: Some(1e6) };
+        let flow = |src| Flow::new(src, 1, Some(1e6));
         let flows = vec![flow(0), flow(2)];
         let spec = CoflowSpec { name: Some(name.clone()), ..CoflowSpec::of(flows) };
         match self.ask(Request::Register { spec, key: Some(Key { key: name, digest: 1 }) }) {

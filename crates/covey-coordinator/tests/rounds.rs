@@ -40,7 +40,7 @@ impl World {
     }
 
     fn register_sized(&mut self, ends: &[(u32, u32)], bytes: Option<f64>) {
-        let flows = ends.iter().map(|&(src, dst)| Flow { src, dst, bytes }).collect();
+        let flows = ends.iter().map(|&(src, dst)| Flow::new(src, dst, bytes)).collect();
         let spec = CoflowSpec {
             name: None,
             parents: Vec::new(),

@@ -11,7 +11,7 @@ use crate::regrouping::{Destination, Member, OwnGroup, Regrouping};
 use crate::time::Time;
 use crate::traffic::{MovedFlow, Traffic};
 use crate::wakes::{Wake, Wakes};
-use crate::world::World;
+use crate::world::{Change, World};
 
 /// A policy with its plan, and the traffic that it decides about.
 ///
@@ -122,14 +122,30 @@ impl<'p> Driver<'p> {
         self.advance_to(now);
         world.end_flows(&mut self.traffic);
         self.tell_ends(world);
+        self.change(world);
         while let Some(event) = world.begin_next(&mut self.traffic) {
             self.tell(event, world);
+            self.change(world);
         }
         // Flows without bytes have ended at their start.
         self.tell_ends(world);
         self.tell_due(world);
         self.tell_limits(world);
         self.decide(world)
+    }
+
+    /// Carries out what the cluster does to flows by now.
+    fn change(&mut self, world: &mut impl World) {
+        while let Some(change) = world.next_change(&mut self.traffic) {
+            match change {
+                Change::Suspended(flows) => self.suspend(&flows),
+                Change::Resumed(flows) => self.resume(&flows, world),
+                Change::Happened(event) => {
+                    self.tell_ends(world);
+                    event.into_iter().for_each(|event| self.tell(event, world));
+                }
+            }
+        }
     }
 
     /// Tells the policy of an event.

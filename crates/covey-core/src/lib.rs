@@ -17,6 +17,7 @@
 //! given seed.
 
 pub mod alloc;
+mod attempts;
 mod bits;
 mod clone_in_place;
 mod codec;
@@ -55,6 +56,7 @@ mod view;
 mod wakes;
 mod world;
 
+pub use attempts::Attempts;
 pub use bits::BitSet;
 pub use codec::{CODECS, Codec, Compress, Compression};
 pub use compressed::Compressed;
@@ -86,4 +88,4 @@ pub use time::Time;
 pub use traffic::Traffic;
 pub use view::{PortLoad, Reported, View};
 pub use wakes::{Sender, Wake, WakeId, Wakes};
-pub use world::World;
+pub use world::{Change, World};

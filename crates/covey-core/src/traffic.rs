@@ -197,6 +197,22 @@ impl Traffic {
         self.allocator.forget(&self.state, flow.coflow);
     }
 
+    /// Ends an unfinished flow of a coflow that is not compressed with what it has sent, as far as progress tells. It
+    /// may be suspended, or not have started. Returns the bytes that it has sent.
+    pub fn cancel(&mut self, flow: FlowId) -> f64 {
+        let coflow = self.state.coflow(flow.coflow);
+        let position = coflow.demand().position(flow.index);
+        let (sent, is_active) = (coflow.sent_at(position), coflow.demand().is_active(position));
+        if coflow.is_suspended(flow.index) {
+            self.resume(flow);
+        } else if !is_active {
+            self.start(flow);
+        }
+        self.state.set_size(flow, sent);
+        self.finish(flow.coflow, position);
+        sent
+    }
+
     /// Takes an active flow out of what is served. Calls `drained` with each link at which its coflow
     /// is not served any more.
     pub(crate) fn suspend(&mut self, flow: FlowId, drained: impl FnMut(LinkId)) {
@@ -207,8 +223,10 @@ impl Traffic {
 
     /// Has a suspended flow served again.
     pub(crate) fn resume(&mut self, flow: FlowId) {
-        self.state.resume(flow);
-        self.serve(flow);
+        if self.state.coflow(flow.coflow).is_suspended(flow.index) {
+            self.state.resume(flow);
+            self.serve(flow);
+        }
     }
 
     /// Moves flows to another coflow that is present, or out of all coflows, each with the bytes that it has
@@ -303,9 +321,9 @@ impl Traffic {
     pub(crate) fn withdraw_unfinished(&mut self, flow: FlowId) -> MovedFlow {
         let coflow = self.state.coflow(flow.coflow);
         let position = coflow.demand().position(flow.index);
-        let (sent, is_suspended) = (coflow.sent_at(position), !coflow.demand().is_active(position));
+        let (sent, is_suspended) = (coflow.sent_at(position), coflow.is_suspended(flow.index));
         assert!(
-            coflow.progress().left[position].is_finite(),
+            is_suspended || coflow.demand().is_active(position),
             "{flow:?} was put twice, or has ended"
         );
         if is_suspended {

@@ -7,12 +7,28 @@ use crate::policy::Answer;
 use crate::traffic::Traffic;
 use crate::wakes::{Wake, Wakes};
 
+/// What a cluster does to flows while they are sent.
+#[derive(Debug, Clone, PartialEq)]
+pub enum Change {
+    /// These active flows cannot be served for a while: a host or a link of theirs is away.
+    Suspended(Vec<FlowId>),
+    /// These suspended flows can be served again.
+    Resumed(Vec<FlowId>),
+    /// Flows may have ended before their time. Then this event happened.
+    Happened(Option<Event>),
+}
+
 /// The world in which flows are sent: a simulation, or real hosts. The methods stand in the order in
 /// which a [`Driver`](crate::Driver) calls them in a round; [`World::refresh`] is called before every
 /// event. The defaults suit a world that tells its driver of events as they happen.
 pub trait World {
     /// Ends the flows that end by now.
     fn end_flows(&mut self, _traffic: &mut Traffic) {}
+
+    /// Takes the next change of the cluster that comes by now.
+    fn next_change(&mut self, _traffic: &mut Traffic) -> Option<Change> {
+        None
+    }
 
     /// Lets one coflow arrive, or a flow start or begin again, if any does by now. Returns the event.
     fn begin_next(&mut self, _traffic: &mut Traffic) -> Option<Event> {

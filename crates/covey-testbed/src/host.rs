@@ -191,8 +191,7 @@ async fn register(shared: Arc<Shared>, coflow: usize, parents: Vec<u64>) {
     let (Some(client), Some(it)) = (&shared.client, shared.workload.coflows.get(coflow)) else {
         return say(&format!("failed {coflow} 0 no such coflow, or no coordinator"));
     };
-    let flow =
-        |flow: &covey_trace::Flow| Flow { src: flow.src, dst: flow.dst, bytes: Some(flow.bytes) };
+    let flow = |flow: &covey_trace::Flow| Flow::new(flow.src, flow.dst, Some(flow.bytes));
     let spec = CoflowSpec {
         name: Some(it.id.clone()),
         parents,

@@ -219,10 +219,20 @@ impl Agent {
             }
             ToAgent::Welcome(welcome) => self.welcomed(welcome, out),
             ToAgent::Acknowledged(keys) => {
+                let mut is_changed = false;
                 for key in keys {
-                    self.unacknowledged.remove(&key);
+                    if self.unacknowledged.remove(&key).is_none() {
+                        // It has ended because nobody needs it any more.
+                        is_changed = true;
+                        self.schedule.remove(key);
+                        self.reports.ended(key, 0.0, 0.0);
+                        if let Some(watch) = &mut self.watch {
+                            watch.done(key, true);
+                        }
+                    }
                     self.names.done(key);
                 }
+                return Ok(is_changed);
             }
             ToAgent::Thresholds(thresholds) => self.reports.set_thresholds(thresholds),
             ToAgent::Over(coflows) => {

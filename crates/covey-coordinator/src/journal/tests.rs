@@ -241,7 +241,7 @@ fn the_layout_of_version_2_is_as_it_was() {
 
 /// Records as version 2.1 has them: with the ids of flows.
 fn with_ids() -> Vec<Record> {
-    let flow = |src, dst, bytes| covey_api::Flow { src, dst, bytes };
+    let flow = |src, dst, bytes| covey_api::Flow::new(src, dst, bytes);
     let flows = vec![flow(0, 1, Some(8.0)), flow(2, 1, None)];
     let update = Update { add: vec![flow(1, 0, None)], ..Update::default() };
     vec![
@@ -259,6 +259,7 @@ fn with_ids() -> Vec<Record> {
             at_s: 1.25,
             flows: vec![(0, 8.0), (2, 0.5)],
             compressed: vec![(0, 4.0)],
+            cancelled: Vec::new(),
         },
         Record::Next { id: 1, external: 1, flow: 3 },
     ]

@@ -24,8 +24,20 @@ impl AgentState {
     /// Whether there is anything to send now.
     pub fn has_news(&self) -> bool {
         let is_greeted = self.connection.welcome || self.connection.alive;
-        let is_told = is_greeted || self.letters.has_news() || self.assignments.has_news();
+        let has_news = self.letters.has_news() || self.assignments.has_news();
+        let is_told = is_greeted || has_news || self.has_cancelled();
         self.connection.session.is_some() && is_told
+    }
+
+    fn has_cancelled(&self) -> bool {
+        self.letters.cancelled.iter().any(|(id, _)| !self.assignments.has(*id))
+    }
+
+    /// Takes the cancelled flows that the agent does not hold any more, by the names that they had first.
+    pub fn take_cancelled(&mut self) -> Vec<FlowKey> {
+        let assignments = &self.assignments;
+        let is_told = |(id, _): &mut (FlowId, FlowKey)| !assignments.has(*id);
+        self.letters.cancelled.extract_if(.., is_told).map(|(_, name)| name).collect()
     }
 
     /// A coflow is over, of which the agent has reported something.
@@ -97,6 +109,8 @@ impl Usage {
 pub(super) struct Letters {
     /// Ends that are in the journal, by the names that the agent gave the flows.
     pub acknowledged: Vec<FlowKey>,
+    /// Flows that were cancelled, by the names that they had first. Told when the agent does not hold them any more.
+    pub cancelled: Vec<(FlowId, FlowKey)>,
     /// Flows that have changed their coflow, whose names the agent has to hear. Agents that do not know ids go on
     /// using the first names.
     pub renamed: BTreeSet<FlowId>,
@@ -116,8 +130,9 @@ pub(super) struct Letters {
 
 impl Letters {
     fn has_news(&self) -> bool {
-        let Letters { acknowledged, renamed, thresholds, over, taken, released, keys, answers } =
-            self;
+        // Those that were cancelled wait for schedules.
+        let Letters { acknowledged, cancelled: _, renamed, thresholds, over, .. } = self;
+        let Letters { taken, released, keys, answers, .. } = self;
         let says_ends = !acknowledged.is_empty() || !over.is_empty() || !released.is_empty();
         let says_tokens = *keys || !answers.is_empty();
         says_ends

@@ -105,6 +105,7 @@ impl Agents {
         agent.connection.welcome = true;
         // Messages that it did not receive before are decided again.
         agent.letters.acknowledged.clear();
+        agent.letters.cancelled.clear();
         agent.letters.thresholds.clear();
         agent.letters.renamed.clear();
         agent.letters.taken.clear();

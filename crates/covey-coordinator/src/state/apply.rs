@@ -5,6 +5,7 @@ use covey_core::state::{FlowSpec as PolicyFlowSpec, Registration};
 use covey_core::{Lineage, PortId, Time};
 use covey_proto::{FlowId, FlowKey};
 
+use super::attempts::sized;
 use super::coflows::{About, Coflow};
 use super::coordinator::CoordinatorState;
 use super::effects::Event;
@@ -33,15 +34,24 @@ impl CoordinatorState {
                 for &(flow, bytes) in flows {
                     let wire = compressed.iter().find(|(known, _)| *known == flow);
                     let key = FlowKey { coflow: *id, flow };
-                    self.finish(key, bytes, wire.map_or(bytes, |(_, wire)| *wire));
+                    self.flow_ended(key, bytes, wire.map_or(bytes, |(_, wire)| *wire));
                 }
                 self.tell_ends();
             }
-            Record::FlowsEnded { at_s: _, flows, compressed } => {
-                for &(id, bytes) in flows {
-                    let wire = compressed.iter().find(|(known, _)| *known == id);
+            Record::FlowsEnded { at_s: _, flows, compressed, cancelled } => {
+                let wire = |id: u64| compressed.iter().find(|(known, _)| *known == id);
+                let is_cancelled = |(id, _): &&(u64, f64)| cancelled.contains(id);
+                // An end of another attempt would cancel them, without their bytes.
+                for &(id, bytes) in flows.iter().filter(is_cancelled) {
                     if let Some(key) = self.coflows.ids.key(FlowKey::of_id(FlowId(id))) {
-                        self.finish(key, bytes, wire.map_or(bytes, |(_, wire)| *wire));
+                        self.finish(key, bytes, wire(id).map_or(bytes, |(_, wire)| *wire));
+                        let coflow = self.coflows.get_mut(key.coflow);
+                        coflow.into_iter().for_each(|it| it.flows.note_cancelled(key.flow));
+                    }
+                }
+                for &(id, bytes) in flows.iter().filter(|flow| !is_cancelled(flow)) {
+                    if let Some(key) = self.coflows.ids.key(FlowKey::of_id(FlowId(id))) {
+                        self.flow_ended(key, bytes, wire(id).map_or(bytes, |(_, wire)| *wire));
                     }
                 }
                 self.tell_ends();
@@ -87,7 +97,8 @@ impl CoordinatorState {
             lineage,
             inherited_bytes: gone_bytes,
         };
-        let flows = spec.flows.iter().map(policy_spec_of);
+        let specs = sized(&spec.flows, &[]);
+        let flows = specs.iter().map(policy_spec_of);
         let id = self.driver.arrive(registration, flows, |_| true, self.now);
         let about = About {
             name: spec.name.clone(),
@@ -111,7 +122,8 @@ impl CoordinatorState {
             is_stale: false,
         };
         self.coflows.insert(serial, coflow);
-        self.coflows.extend(serial, spec.flows.iter().map(Flow::of).collect(), ids);
+        self.coflows.extend(serial, specs.iter().map(Flow::of).collect(), ids);
+        self.note_attempts(serial, &specs);
         self.awaited_bytes.note(serial, lineage.external);
         self.effects.counts.registered += 1;
         self.effects.event(Event::Registered { id: serial });
@@ -137,18 +149,23 @@ impl CoordinatorState {
         for &flow in &update.restart {
             self.restart(FlowKey { coflow: serial, flow });
         }
+        for &flow in &update.cancel {
+            self.cancel(FlowKey { coflow: serial, flow });
+        }
         let (ids, rest_ids) = ids.split_at(ids.len() - update.take.len());
-        let mut added: Vec<(FlowSpec, u64)> =
-            update.add.iter().copied().zip(ids.iter().copied()).collect();
+        let add = sized(&update.add, &self.specs(serial));
+        let mut added: Vec<(FlowSpec, u64)> = add.into_iter().zip(ids.iter().copied()).collect();
         for (moved, &new_id) in update.moved.iter().zip(&ids[update.add.len()..]) {
             let key = FlowKey { coflow: serial, flow: moved.flow };
             // A repaired journal may lack the record that added the flow.
             let flow = self.coflows.flow(key).filter(|flow| flow.stage != Stage::Ended);
             if let Some(flow) = flow {
-                self.withdraw(key);
-                self.finish(key, flow.sent, flow.wire);
+                self.cancel(key);
                 let bytes = moved.to.bytes.or(flow.bytes);
-                added.push((FlowSpec { bytes, ..moved.to }, new_id));
+                let flows = self.coflows.get(serial).map(|coflow| &coflow.flows);
+                let has_others = flows.is_some_and(|it| it.attempts.others(key.flow).count() > 0);
+                let attempt = has_others.then_some(key.flow);
+                added.push((FlowSpec { bytes, attempt, ..moved.to }, new_id));
             }
         }
         self.tell_ends();
@@ -156,6 +173,7 @@ impl CoordinatorState {
             let (specs, ids): (Vec<FlowSpec>, Vec<u64>) = added.into_iter().unzip();
             self.driver.extend(id, specs.iter().map(policy_spec_of), self.now);
             self.coflows.extend(serial, specs.iter().map(Flow::of).collect(), &ids);
+            self.note_attempts(serial, &specs);
             self.dirty.note_all_rates();
             self.note_bytes(serial);
             // The new flows follow their hosts, and are unopened where nobody has opened the coflow.

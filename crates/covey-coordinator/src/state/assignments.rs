@@ -140,6 +140,11 @@ impl Assignments {
         self.applied
     }
 
+    /// Whether the agent may hold a flow.
+    pub fn has(&self, id: FlowId) -> bool {
+        self.flows.contains_key(&id)
+    }
+
     /// Flows that are wanted.
     pub fn wanted(&self) -> usize {
         self.flows.values().filter(|flow| flow.wanted.rate > 0.0).count()

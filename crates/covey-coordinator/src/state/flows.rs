@@ -1,8 +1,8 @@
 //! The flows of a coflow.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
-use covey_core::Time;
+use covey_core::{Attempts, Time};
 use covey_proto::{CodecName, FlowId, FlowKey};
 
 use super::flow_ids::IdRun;
@@ -112,6 +112,10 @@ pub(super) struct Flows {
     attained: f64,
     /// The most bytes on the wire of a flow.
     longest: f64,
+    /// Which of them are attempts of one transfer.
+    pub attempts: Attempts,
+    /// Flows that have ended because nobody needed them any more.
+    cancelled: BTreeSet<u32>,
     /// When the first of the flows that are unused now became so.
     unused_since: Time,
 }
@@ -128,6 +132,8 @@ impl Flows {
             unused: [0; 4],
             attained: 0.0,
             longest: 0.0,
+            attempts: Attempts::default(),
+            cancelled: BTreeSet::new(),
             unused_since: now,
         }
     }
@@ -294,6 +300,7 @@ impl Flows {
     /// flow as it was, and its former names.
     pub fn leave(&mut self, index: u32, now: Time) -> Option<(Flow, Vec<FlowKey>)> {
         let flow = self.get(index)?;
+        self.attempts.remove(index);
         self.set_stage(index, Stage::Ended, now);
         let rest = &mut self.list[index as usize];
         (rest.sent, rest.wire) = (0.0, 0.0);
@@ -327,6 +334,22 @@ impl Flows {
         if let Some(flow) = self.list.get_mut(index as usize) {
             (flow.sent, flow.wire) = (0.0, 0.0);
         }
+    }
+
+    /// A flow has ended because nobody needed it any more.
+    pub fn note_cancelled(&mut self, index: u32) {
+        self.cancelled.insert(index);
+    }
+
+    /// Flows that have ended because nobody needed them any more.
+    pub fn cancelled(&self) -> &BTreeSet<u32> {
+        &self.cancelled
+    }
+
+    /// Whether another attempt has carried the bytes of a flow.
+    pub fn is_carried(&self, index: u32) -> bool {
+        let has_ended = |of: u32| self.get(of).is_some_and(|flow| flow.stage == Stage::Ended);
+        self.attempts.others(index).any(|of| has_ended(of) && !self.cancelled.contains(&of))
     }
 
     /// Their ports, each once.

@@ -41,7 +41,8 @@ impl CoordinatorState {
         if !renamed.is_empty() && spoken >= IDS {
             messages.push(ToAgent::Flows(renamed));
         }
-        let acknowledged = std::mem::take(&mut agent.letters.acknowledged);
+        let mut acknowledged = std::mem::take(&mut agent.letters.acknowledged);
+        acknowledged.extend(agent.take_cancelled());
         if !acknowledged.is_empty() {
             messages.push(ToAgent::Acknowledged(acknowledged));
         }

@@ -10,7 +10,7 @@
 //! | `leasing` | which coflows are kept |
 //! | `processors`, `progress` | what the policy learns of compression and of bytes sent |
 //! | `publish`, `round` | a plan, and which agents have to be told what |
-//! | `ends`, `taking` | ends of flows; flows that change their coflow |
+//! | `ends`, `attempts`, `taking` | ends of flows, also of those that nobody needs; flows that change their coflow |
 //! | `appearing` | flows that no application has named, and the policy's groups of them |
 //! | `apply`, `snapshot` | records of the journal, read and written |
 //! | `waiting` | why coflows have no rate |
@@ -40,6 +40,7 @@ mod signer;
 // The whole, and what it does.
 mod appearing;
 mod apply;
+mod attempts;
 mod coordinator;
 mod ends;
 mod flow_tokens;

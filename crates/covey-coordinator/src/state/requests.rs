@@ -6,6 +6,7 @@ use std::ops::RangeInclusive;
 use covey_api::{CoflowSpec, Flow, Problem, Update};
 use covey_core::{Lineage, Time};
 
+use super::attempts::{check_attempts, sized};
 use super::coflows::Coflow;
 use super::coordinator::CoordinatorState;
 use super::effects::RequestId;
@@ -126,7 +127,8 @@ impl CoordinatorState {
         if spec.flows.is_empty() && !spec.open {
             return Err(Problem::invalid("flows: expected at least one, or open: true"));
         }
-        self.check_flows(["flows", ""], &spec.flows, 0)?;
+        check_attempts("flows", &spec.flows, &[])?;
+        self.check_flows(["flows", ""], &sized(&spec.flows, &[]), 0)?;
         if !(spec.weight.is_finite() && spec.weight > 0.0) {
             let found = spec.weight;
             return Err(Problem::invalid(format!("weight: expected above zero, found {found}")));
@@ -212,7 +214,13 @@ impl CoordinatorState {
         }
         let to: Vec<Flow> = update.moved.iter().map(|moved| moved.to).collect();
         let there = coflow.flows.len() + update.take.len();
-        self.check_flows(["add", ""], &update.add, there)?;
+        let known = self.specs(id);
+        check_attempts("add", &update.add, &known)?;
+        self.check_flows(["add", ""], &sized(&update.add, &known), there)?;
+        if let Some(k) = to.iter().position(|flow| flow.attempt.is_some()) {
+            let detail = "a flow that moves stays the attempt that it is";
+            return Err(Problem::invalid(format!("move[{k}].to.attempt: {detail}")));
+        }
         self.check_flows(["move", ".to"], &to, there + update.add.len())?;
         self.check_count("take", coflow.flows.len() + update.added())?;
         let mut named = HashSet::new();

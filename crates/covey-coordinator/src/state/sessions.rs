@@ -107,6 +107,14 @@ impl CoordinatorState {
             let is_named = !coflow.flows.is_own();
             let former = coflow.flows.former().keys().copied().filter(|_| is_named);
             let renamed = former.filter(is_here);
+            let cancelled = coflow.flows.cancelled().iter().filter(|index| is_here(index));
+            let told = |&flow: &u32| {
+                (
+                    coflow.flows.id_of(flow),
+                    coflow.flows.first_name(FlowKey { coflow: serial, flow }),
+                )
+            };
+            agent.letters.cancelled.extend(cancelled.map(told));
             agent.letters.renamed.extend(renamed.map(|index| coflow.flows.id_of(index)));
         }
         self.effects.event(Event::Joined { port });
@@ -156,7 +164,7 @@ impl CoordinatorState {
                             compressed.push((id.0, wire));
                         }
                         self.agents.flow_ended(port, id);
-                        self.finish(key, bytes, wire);
+                        self.flow_ended(key, bytes, wire);
                     }
                     _ => {}
                 }
@@ -167,7 +175,8 @@ impl CoordinatorState {
             } else {
                 self.keep(first.coflow, None);
                 let at_s = self.now.as_secs();
-                let record = Record::FlowsEnded { at_s, flows: new, compressed };
+                let record =
+                    Record::FlowsEnded { at_s, flows: new, compressed, cancelled: Vec::new() };
                 self.journal.acknowledge(record, port, names, &mut self.effects);
             }
         }
@@ -219,6 +228,11 @@ impl CoordinatorState {
                 continue;
             }
             let Some(coflow) = self.coflows.get_mut(key.coflow) else { continue };
+            if coflow.flows.cancelled().contains(&key.flow) {
+                // It was opened after that.
+                self.tell_cancelled(key);
+                continue;
+            }
             if !coflow.flows.report(key.flow, bytes, wire) {
                 continue;
             }
@@ -249,7 +263,8 @@ impl CoordinatorState {
     /// Acknowledges ends that were known before.
     fn acknowledge_in_order(&mut self, port: u32, names: Vec<FlowKey>) {
         let at_s = self.now.as_secs();
-        let nothing = Record::FlowsEnded { at_s, flows: Vec::new(), compressed: Vec::new() };
+        let (flows, compressed, cancelled) = Default::default();
+        let nothing = Record::FlowsEnded { at_s, flows, compressed, cancelled };
         let effects = &mut self.effects;
         if let Some(names) = self.journal.acknowledge_in_order(nothing, port, names, effects) {
             self.acknowledge(port, names);

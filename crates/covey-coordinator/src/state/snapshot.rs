@@ -52,7 +52,10 @@ impl CoordinatorState {
 /// Records of a coflow that is present.
 fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
     let Coflow { about, flows, .. } = coflow;
-    let spec_of = |flow: &Flow| FlowSpec { src: flow.src, dst: flow.dst, bytes: flow.bytes };
+    let spec_of = |(index, flow): (u32, &Flow)| FlowSpec {
+        attempt: Some(flows.attempts.transfer(index)).filter(|of| *of != index),
+        ..FlowSpec::new(flow.src, flow.dst, flow.bytes)
+    };
     let spec = CoflowSpec {
         name: about.name.clone(),
         parents: about.parents.clone(),
@@ -61,7 +64,7 @@ fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
         // Its flows end one by one below.
         open: true,
         lease_s: coflow.lease.lease_s,
-        flows: flows.iter().map(|(_, flow)| spec_of(flow)).collect(),
+        flows: flows.iter().map(spec_of).collect(),
     };
     let lineage = (about.lineage.external, about.lineage.internal);
     let (at_s, key) = (about.arrival_s, about.key.clone());
@@ -73,7 +76,8 @@ fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
     let compressed = compressed.map(|(index, flow)| (id_of(index), flow.wire)).collect();
     let ended: Vec<_> = ended().map(|(index, flow)| (id_of(index), flow.sent)).collect();
     if !ended.is_empty() {
-        records.push(Record::FlowsEnded { at_s, flows: ended, compressed });
+        let cancelled = flows.cancelled().iter().map(|&index| id_of(index)).collect();
+        records.push(Record::FlowsEnded { at_s, flows: ended, compressed, cancelled });
     }
     if !coflow.open {
         let update = Update { open: Some(false), ..Update::default() };

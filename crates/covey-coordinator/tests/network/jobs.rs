@@ -60,7 +60,7 @@ pub fn flow(random: &mut SplitMix, ports: u32) -> Flow {
     let port = |random: &mut SplitMix| random.below(ports.into()) as u32;
     let (src, dst) = (port(random), port(random));
     let bytes = if random.chance(0.05) { 0.0 } else { 0.05 + 0.8 * random.unit() };
-    Flow { src, dst, bytes: Some(bytes) }
+    Flow::new(src, dst, Some(bytes))
 }
 
 pub fn job(random: &mut SplitMix, ports: u32) -> Job {
@@ -101,6 +101,13 @@ pub fn change(
         4 if !others.is_empty() => {
             let taken = others[random.below(others.len() as u64) as usize];
             Update { take: vec![taken], ..Update::default() }
+        }
+        5 => Update { cancel: vec![named], ..Update::default() },
+        6 => {
+            // Another attempt, from another host.
+            let bytes = job.flows[named as usize].bytes;
+            let copy = Flow { attempt: Some(named), bytes, ..new };
+            Update { add: vec![copy], ..Update::default() }
         }
         _ => return None,
     };

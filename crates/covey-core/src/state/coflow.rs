@@ -1,5 +1,7 @@
 //! The facts about one coflow.
 
+use std::collections::BTreeMap;
+
 use crate::compressed::Compressed;
 use crate::demand::Demand;
 use crate::ids::{CoflowId, PortId};
@@ -97,6 +99,8 @@ pub struct CoflowState {
     pub(super) joined: Vec<(u32, u64)>,
     /// Places for flows of another coflow that may join.
     pub(super) reserved: Reserved,
+    /// Flows that are not served because their hosts are away, by index, with the bytes left of each.
+    pub(super) suspended: BTreeMap<u32, f64>,
 }
 
 /// Places in a coflow for flows of another coflow, in its order, so that they need not be added one by one, and keep
@@ -130,8 +134,8 @@ pub(super) struct Finished {
 pub struct Progress {
     /// Size of each flow in bytes, by position.
     pub size: Vec<f64>,
-    /// Bytes left over `scale`, by position; NaN before the flow has started, infinite after its
-    /// end. Both survive subtraction and lose every comparison for the least.
+    /// Bytes left over `scale`, by position; NaN before the flow has started and while it is suspended, infinite
+    /// after its end. Both survive subtraction and lose every comparison for the least.
     pub left: Vec<f64>,
     /// Factor of all numbers of bytes left.
     pub scale: f64,
@@ -165,6 +169,7 @@ impl CoflowState {
             parents: Vec::new(),
             joined: Vec::new(),
             reserved: Reserved::default(),
+            suspended: BTreeMap::new(),
         }
     }
 
@@ -190,6 +195,7 @@ impl CoflowState {
         self.attained = (0.0, arrival);
         self.joined.clear();
         self.reserved = Reserved::default();
+        self.suspended.clear();
     }
 
     /// Its flows that can be sent, and the links they need: all unfinished ones but those that are
@@ -208,8 +214,34 @@ impl CoflowState {
         &self.compressed
     }
 
+    /// The flows that are not served because a host or a link is away, by index, ascending.
+    pub fn suspended(&self) -> impl Iterator<Item = u32> {
+        self.suspended.keys().copied()
+    }
+
+    /// Bytes that flows had sent when they had to begin again.
+    pub fn lost_bytes(&self) -> f64 {
+        self.lost_bytes
+    }
+
+    /// Whether a flow is not served because a host or a link is away.
+    pub fn is_suspended(&self, index: u32) -> bool {
+        self.suspended.contains_key(&index)
+    }
+
+    /// Bytes left of the flow at a position that is suspended.
+    fn suspended_left(&self, position: usize) -> Option<f64> {
+        if self.suspended.is_empty() {
+            return None;
+        }
+        self.suspended.get(&self.demand.index(position)).copied()
+    }
+
     /// Bytes left of an unfinished flow: its volume, when it is compressed.
     pub fn left(&self, position: usize) -> f64 {
+        if let Some(left) = self.suspended_left(position) {
+            return left;
+        }
         if self.compressed.is_on()
             && let Some(volume) = self.compressed.held(position)
         {
@@ -257,6 +289,9 @@ impl CoflowState {
         if left == f64::INFINITY {
             return size;
         }
+        if let Some(left) = self.suspended_left(position) {
+            return (size - left).max(0.0);
+        }
         // NaN if the flow has not started or its size is not known.
         (size - left * self.progress.scale).max(0.0)
     }
@@ -302,7 +337,10 @@ impl CoflowState {
     pub fn sent(&self) -> f64 {
         let (size, left) = (&self.progress.size, &self.progress.left);
         let unfinished = self.demand.active().map(|p| size[p] - left[p] * self.progress.scale);
-        let sent = self.finished.bytes + self.lost_bytes + unfinished.sum::<f64>();
+        let of_suspended = |(&index, left): (&u32, &f64)| size[self.demand.position(index)] - left;
+        let suspended: f64 = self.suspended.iter().map(of_suspended).sum();
+        let unfinished = unfinished.sum::<f64>() + suspended;
+        let sent = self.finished.bytes + self.lost_bytes + unfinished;
         if !self.compressed.is_on() {
             return sent;
         }

@@ -208,6 +208,10 @@ impl State {
         self.note_event(flow.coflow);
         let coflow = &mut self.slots[flow.coflow.index()];
         let p = coflow.demand.position(flow.index);
+        if let Some(left) = coflow.suspended.get_mut(&flow.index) {
+            let size = coflow.progress.size[p];
+            coflow.lost_bytes += size - std::mem::replace(left, size);
+        }
         if !coflow.demand.is_active(p) {
             return;
         }
@@ -340,19 +344,21 @@ impl State {
         coflow.progress.size[coflow.demand.position(flow.index)] = bytes;
     }
 
-    /// Takes an active flow out of what is served, until [`State::resume`]: its host is away. Calls
-    /// `drained` as [`State::finish`] does. Not for coflows that are compressed.
+    /// Takes an active flow out of what is served, until [`State::resume`]: its host is away, or a link of its path.
+    /// Calls `drained` as [`State::finish`] does. Not for coflows that are compressed.
     pub fn suspend(&mut self, flow: FlowId, mut drained: impl FnMut(LinkId)) {
         self.note_event(flow.coflow);
         let coflow = &mut self.slots[flow.coflow.index()];
         let p = coflow.demand.position(flow.index);
         coflow.demand.finish(p);
+        let left = std::mem::replace(&mut coflow.progress.left[p], f64::NAN);
+        coflow.suspended.insert(flow.index, left * coflow.progress.scale);
         for l in coflow.demand.path(p) {
             if coflow.demand.count()[l] == 0 {
                 coflow.progress.link_left[l] = 0.0;
                 drained(coflow.demand.links()[l]);
             } else {
-                coflow.progress.link_left[l] -= coflow.progress.left[p];
+                coflow.progress.link_left[l] -= left;
             }
         }
     }
@@ -362,10 +368,17 @@ impl State {
         self.note_event(flow.coflow);
         let coflow = &mut self.slots[flow.coflow.index()];
         let p = coflow.demand.position(flow.index);
+        let Some(left) = coflow.suspended.remove(&flow.index) else { return };
+        if coflow.demand.unfinished() == 0 {
+            // As in `start`.
+            coflow.progress.scale = 1.0;
+        }
         coflow.demand.start(p);
         coflow.begun += 1;
+        let left = left / coflow.progress.scale;
+        coflow.progress.left[p] = left;
         for l in coflow.demand.path(p) {
-            coflow.progress.link_left[l] += coflow.progress.left[p];
+            coflow.progress.link_left[l] += left;
         }
     }
 

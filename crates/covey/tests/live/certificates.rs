@@ -151,7 +151,7 @@ fn an_application_trusts_each_ca_of_its_file_and_nobody_who_is_revoked() {
                 ..Options::default()
             };
             let application = Application::start(options).await.expect("credentials");
-            let spec = CoflowSpec::of(vec![Flow { src: 0, dst: 1, bytes: Some(5.0) }]);
+            let spec = CoflowSpec::of(vec![Flow::new(0, 1, Some(5.0))]);
             let coflow = application.register(&spec).await.expect("lenient");
             (coflow.is_registered(), application.unregistered_because().unwrap_or_default())
         };

@@ -74,7 +74,7 @@ impl Hosts {
 
     /// Registers a coflow of a flow from the sender to the receiver.
     async fn coflow(&self) -> Coflow {
-        let spec = CoflowSpec::of(vec![Flow { src: 0, dst: 1, bytes: Some(5.0) }]);
+        let spec = CoflowSpec::of(vec![Flow::new(0, 1, Some(5.0))]);
         let coflow = self.sender.register(&spec).await.expect("a coordinator");
         assert!(coflow.is_registered());
         coflow
@@ -175,7 +175,7 @@ fn flows_go_on_while_the_coordinator_is_away_and_after_it_is_back() {
         until(20, "coflows are registered again", async || {
             third = hosts
                 .sender
-                .register(&CoflowSpec::of(vec![Flow { src: 0, dst: 1, bytes: Some(5.0) }]))
+                .register(&CoflowSpec::of(vec![Flow::new(0, 1, Some(5.0))]))
                 .await
                 .expect("lenient");
             third.is_registered()

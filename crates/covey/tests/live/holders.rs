@@ -258,7 +258,7 @@ fn an_application_does_not_wait_for_a_hanging_agent_and_is_scheduled_afterwards(
             }
         });
         // To itself: the host that a flow names checks its proof.
-        let flow = Flow { src: 0, dst: 0, bytes: None };
+        let flow = Flow::new(0, 0, None);
         let coflow = application.register(&CoflowSpec::of(vec![flow; 2])).await.expect("taken");
         let send = async |folder: u32| {
             let mut flow = coflow.open(folder, to, None, b"").await.expect("open");

@@ -12,7 +12,7 @@ use crate::request::Request;
 const START: Time = Time::ZERO;
 
 fn flow(src: u32, dst: u32) -> Flow {
-    Flow { src, dst, bytes: Some(1e9) }
+    Flow::new(src, dst, Some(1e9))
 }
 
 fn begun(records: Vec<Record>) -> CoordinatorState {

@@ -64,7 +64,7 @@ fn of_an_unopened_coflow_only_what_is_open_on_the_host_is_served() {
     let told = status(&mut core, 0, 1.0);
     assert_eq!((told.flows_idle, told.idle_why.as_deref()), (1, Some("unopened")));
     // An added flow is not open either.
-    let add = vec![FlowSpec { src: 0, dst: 3, bytes: None }];
+    let add = vec![FlowSpec::new(0, 3, None)];
     let update = Update { add, ..Update::default() };
     core.request(9, Request::Update { id: 0, update, revision: None }, Time::from_secs(2.0));
     settle(&mut core, 2.0);

@@ -21,7 +21,7 @@ pub fn core(policy: &str, coflows: &[&[(u32, u32)]]) -> CoordinatorState {
         core.heard(u64::from(port), FromAgent::Hello(hello), Time::ZERO);
     }
     for (k, ends) in (0..).zip(coflows) {
-        let flow = |&(src, dst): &(u32, u32)| FlowSpec { src, dst, bytes: Some(1e9) };
+        let flow = |&(src, dst): &(u32, u32)| FlowSpec::new(src, dst, Some(1e9));
         let spec = CoflowSpec::of(ends.iter().map(flow).collect());
         core.request(k, Request::Register { spec, key: None }, Time::ZERO);
     }

@@ -17,7 +17,7 @@ fn begun(config: Config, records: Vec<Record>, start_s: f64) -> CoordinatorState
 }
 
 fn leased(id: u64, lease_s: Option<f64>) -> Record {
-    let flow = FlowSpec { src: 0, dst: 1, bytes: Some(1e9) };
+    let flow = FlowSpec::new(0, 1, Some(1e9));
     let spec = CoflowSpec { lease_s, ..CoflowSpec::of(vec![flow]) };
     Record::Registered { id, at_s: 0.0, lineage: (id, 0), key: None, flow_ids: Vec::new(), spec }
 }
@@ -65,7 +65,7 @@ fn a_coflow_that_nobody_keeps_loses_its_share_and_much_later_its_name() {
 
 #[test]
 fn a_start_renews_all_leases() {
-    let flow = FlowSpec { src: 0, dst: 1, bytes: None };
+    let flow = FlowSpec::new(0, 1, None);
     let record = Record::Registered {
         id: 0,
         at_s: 5.0,
@@ -133,7 +133,7 @@ fn of_coflows_that_nobody_keeps_so_many_stay_and_those_left_first_go() {
     let config = Config { lost_after_s: f64::INFINITY, ..config };
     let mut core = begun(config, Vec::new(), 0.0);
     for id in 0..10 {
-        let flow = FlowSpec { src: 0, dst: 1, bytes: Some(1e9) };
+        let flow = FlowSpec::new(0, 1, Some(1e9));
         let spec = CoflowSpec::of(vec![flow]);
         let now_s = id as f64;
         core.request(id, Request::Register { spec, key: None }, Time::from_secs(now_s));

@@ -40,7 +40,7 @@ fn of_flows_whose_ends_are_in_the_journal_no_agent_hears() {
         let built = covey_sched::build(policy).expect("a policy");
         let mut records = Vec::new();
         for id in 0..2 * RECORDS_A_PLAN as u64 {
-            let flow = Flow { src: 0, dst: 1, bytes: Some(1e9) };
+            let flow = Flow::new(0, 1, Some(1e9));
             let spec = CoflowSpec::of(vec![flow]);
             records.push(Record::Registered {
                 id,
@@ -74,7 +74,7 @@ fn coflows_that_went_before_any_agent_came_leave_nothing() {
         let mut after_first = None;
         for id in 0..50 {
             let now = Time::from_secs(id as f64);
-            let flow = Flow { src: 0, dst: 1, bytes: Some(1e9) };
+            let flow = Flow::new(0, 1, Some(1e9));
             let spec = CoflowSpec::of(vec![flow, Flow { src: 2, dst: 1, ..flow }]);
             core.request(2 * id, Request::Register { spec, key: None }, now);
             settle(&mut core, now);

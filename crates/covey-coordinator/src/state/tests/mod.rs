@@ -1,5 +1,6 @@
 //! Tests that look inside the state.
 
+mod attempts;
 mod flow_ids;
 mod flow_tokens;
 mod following;
