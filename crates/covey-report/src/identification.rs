@@ -2,7 +2,8 @@
 
 use std::fmt;
 
-use covey_trace::records::{Grouped, Repairs};
+use covey_trace::OnClock;
+use covey_trace::records::{Grouped, Repairs, Together};
 use serde::Serialize;
 
 use crate::units::{bytes, count, counted, decimals, fixed};
@@ -24,19 +25,23 @@ pub struct Method {
 /// terminal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Identification {
-    /// The file of the flow records.
+    /// The file of the flow records, or the files.
     pub records: String,
     /// How groups were found.
     #[serde(flatten)]
     pub method: Method,
     /// Number of flows.
     pub flows: usize,
+    /// Bytes of the flows whose bytes are known.
+    pub bytes: f64,
+    /// Number of flows whose bytes are unknown.
+    pub flows_without_bytes: usize,
     /// Number of hosts.
     pub hosts: usize,
     /// Number of groups.
     pub groups: usize,
     /// The first start, in seconds on the clock of the records.
-    pub first_start_s: Option<f64>,
+    pub first_start_s: Option<OnClock>,
     /// The flows that have a label: those over which the measures below are.
     pub labelled_flows: usize,
     /// Number of labels: true coflows.
@@ -83,6 +88,7 @@ impl Identification {
     pub fn of(grouped: &Grouped<'_>, name: &str, method: Method, top: usize) -> Identification {
         let records = grouped.records;
         let first_start_s = records.flows.first().map(|flow| flow.start_s);
+        let bytes = || records.hidden.iter().filter_map(|hidden| hidden.bytes);
         let agreement = grouped.accuracies().map(|found| Agreement {
             precision: Some(found.per_flow.precision),
             recall: Some(found.per_flow.recall),
@@ -95,13 +101,15 @@ impl Identification {
             records: name.to_owned(),
             method,
             flows: records.flows.len(),
+            bytes: bytes().sum(),
+            flows_without_bytes: records.flows.len() - bytes().count(),
             hosts: grouped.hosts().len(),
             groups: grouped.groups.len(),
-            first_start_s,
+            first_start_s: first_start_s.map(|start_s| records.on_clock(start_s)),
             labelled_flows: records.labelled(),
             labels: records.labels.len(),
             agreement: agreement.unwrap_or_default(),
-            repairs: records.repairs,
+            repairs: records.repairs.clone(),
             top: rows(grouped, top, first_start_s.unwrap_or(0.0)),
         }
     }
@@ -148,11 +156,38 @@ impl Identification {
 
     /// What the times of the table count from.
     pub(crate) fn clock(&self) -> Option<String> {
-        let zero_s = self.first_start_s.filter(|zero_s| *zero_s != 0.0)?;
-        let zero = format!("{zero_s:.6}");
-        let zero = zero.trim_end_matches('0').trim_end_matches('.');
+        let zero = self.first_start_s.filter(|zero| zero.as_secs() != 0.0)?;
         Some(format!("Times count from the first start, {zero} s."))
     }
+}
+
+/// A table of the records that were put together as one flow; nothing if none were.
+pub fn together_table(together: &Together) -> Option<String> {
+    let rows = together.rows();
+    let cells: Vec<[String; 3]> = rows
+        .iter()
+        .map(|(_, put)| [count(put.records as usize), count(put.flows as usize), bytes(put.bytes)])
+        .collect();
+    let headings = ["records", "flows", "bytes"];
+    let width = |column: usize| {
+        let cells = cells.iter().map(|row| row[column].chars().count());
+        cells.max().unwrap_or(0).max(headings[column].len())
+    };
+    let line = |cells: [&str; 3], what: &str| {
+        let [a, b, c] = [0, 1, 2].map(|column| format!("{:>1$}", cells[column], width(column)));
+        format!("\n  {a}  {b}  {c}  {what}")
+    };
+    let mut table = "put together".to_owned();
+    if let Some(gap_s) = together.gap_s {
+        table += &format!(", with gaps of up to {gap_s} s");
+    }
+    table += ":";
+    table += &line(headings, "");
+    for ((what, _), row) in rows.iter().zip(&cells) {
+        table += &line([&row[0], &row[1], &row[2]], what);
+    }
+    let lines: Vec<&str> = table.lines().map(str::trim_end).collect();
+    (!rows.is_empty()).then(|| lines.join("\n"))
 }
 
 /// The rows of the groups with most bytes; of those with as many, the ones with most flows, then the first.

@@ -46,7 +46,7 @@ pub use file::{check_writable, write_file_atomically};
 pub use html::{
     Appendix, Cell, CellKind, Grid, Part, Row, appendix_page, html_page, identification_page,
 };
-pub use identification::{Agreement, Identification, Method};
+pub use identification::{Agreement, Identification, Method, together_table};
 pub use jobs::{Jobs, jcts_by_share_s};
 pub use json::write_json;
 pub use landmarks::Landmarks;

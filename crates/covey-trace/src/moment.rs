@@ -88,8 +88,24 @@ impl Moment {
         (0..=MAX_TIME_S as i128 * SECOND).contains(&self.0)
     }
 
+    /// The sum of two moments: one of them is a duration. `None` out of range.
+    pub(crate) fn plus(self, other: Moment) -> Option<Moment> {
+        self.0.checked_add(other.0).map(Moment)
+    }
+
+    /// Whether it is within the limits of times, before or after the zero of the clock.
+    pub(crate) fn is_time(&self) -> bool {
+        self.0.unsigned_abs() <= (MAX_TIME_S as i128 * SECOND).unsigned_abs()
+    }
+
     /// Seconds since the zero of the clock, rounded.
     pub fn as_secs(self) -> f64 {
+        const NANOSECOND: i128 = SECOND / 1_000_000_000;
+        let nanoseconds = self.0 / NANOSECOND;
+        if self.0 % NANOSECOND == 0 && nanoseconds.unsigned_abs() < 1 << f64::MANTISSA_DIGITS {
+            // Both numbers are exact.
+            return nanoseconds as f64 / 1e9;
+        }
         // A decimal text is rounded once; a division would round twice.
         self.to_string().parse().unwrap_or(f64::INFINITY)
     }

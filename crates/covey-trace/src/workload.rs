@@ -76,7 +76,7 @@ impl Workload {
         if first_s == 0.0 {
             return self;
         }
-        let moments: Option<Vec<_>> = arrivals().map(|s| Some(Moment::from_secs(s)?)).collect();
+        let moments: Option<Vec<_>> = arrivals().map(Moment::from_secs).collect();
         let (Some(origin), Some(moments)) = (self.origin.after(first_s), moments) else {
             return self;
         };

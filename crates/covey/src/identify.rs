@@ -6,13 +6,16 @@ use std::path::{Path, PathBuf};
 use clap::{Args, ValueEnum};
 use covey_experiment::read_metric;
 use covey_identify::{Algorithm, Form, Learning, Metric, identify, learn};
-use covey_report::{Identification, Method, identification_page, write_json};
-use covey_trace::records::{self, Grouped, Records, write_with_groups};
+use covey_report::{Identification, Method, identification_page, together_table, write_json};
+use covey_trace::records::{
+    self, Columns, Grouped, Options, Reader, Records, Stitch, write_with_groups,
+};
 
 use crate::failure::Failure;
 use crate::invocation;
 use crate::output;
 use crate::progress::Bar;
+use crate::quantity;
 
 /// Find the coflows in recorded flows, without labels (CODA)
 #[derive(Debug, Args)]
@@ -20,26 +23,42 @@ use crate::progress::Bar;
 Formats, recognised by their content:
   csv     start_s,src,dst,sport,dport,proto,bytes,end_s,label (the last three may be empty)
   json    lines of JSON objects with these fields
-  ss      while date +%s.%N; do ss -tin; sleep 0.1; done
-  nfdump  nfdump -o csv, -o line or -o long
+  ss      while date +%s.%N; do ss -tin; sleep 0.1; done (and other options)
+  nfdump  nfdump -o csv, line, long, extended, json; outputs may follow each other
   zeek    conn.log, as text or JSON
+Any other table: --columns start=COLUMN,unit=ms,src=COLUMN,dst=COLUMN,… names its columns.
 Labels are never used to find groups. With labels, the output says how well groups agree with them.
 --train alone learns from them.
 
 Examples:
   covey identify conn.log
   covey identify flows.csv --json
+  covey identify nfcapd.*.txt --stitch 5s
   covey identify flows.csv.gz --report groups.html --per-flow groups.csv
   covey identify flows.csv -o trace.jsonl --hosts hosts.csv && covey compare trace.jsonl
   covey identify labelled.csv --train metric.json && covey identify flows.csv --metric metric.json
   covey trace records builtin:fb-like --rung mixed-denser | covey identify -
 docs/identify.md describes the formats, and what is repaired.")]
 pub struct Identify {
-    /// Flow records (also gzip ones), - for standard input
-    file: String,
+    /// Flow records (also gzip and zstd ones), - for standard input; the order of files does not matter
+    #[arg(required = true, value_name = "FILE")]
+    files: Vec<String>,
     /// The format, if it should not be recognised: csv, json, ss, nfdump or zeek
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
+    /// The columns of another table, start=COLUMN,unit=ms,src=COLUMN,dst=COLUMN,… (docs/identify.md lists the keys)
+    #[arg(long, value_name = "MAP", conflicts_with = "from")]
+    columns: Option<String>,
+    /// Put records of one five-tuple together across gaps of up to GAP, such as 5s; off puts none together
+    /// [default: 5s, where records show that an exporter cut them]
+    #[arg(long, value_name = "GAP")]
+    stitch: Option<String>,
+    /// Pass over broken lines, and count them
+    #[arg(long)]
+    skip_bad: bool,
+    /// Refuse records of no use and impossible bytes instead of passing over them or capping them
+    #[arg(long)]
+    strict: bool,
     /// The metric, a file that --train wrote [default: one that needs no training]
     #[arg(long, value_name = "FILE", conflicts_with = "train")]
     metric: Option<PathBuf>,
@@ -101,15 +120,10 @@ const PAIRS: u32 = 10_000;
 impl Identify {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
-        let format = self.from.as_deref().map(records::format).transpose()?;
+        let options = self.options()?;
         self.check_outputs()?;
         let given = self.metric.as_deref().map(read_metric).transpose()?;
-        let bar = Bar::bytes(fs::metadata(&self.file).map_or(0, |file| file.len()));
-        let records = records::open(&self.file, format, |bytes| bar.advance_bytes(bytes))?;
-        drop(bar);
-        for note in records.repairs.notes() {
-            output::note(&format!("{}: {note}", self.name()));
-        }
+        let records = self.read(options)?;
         let mut metric = match (&self.train, given) {
             (Some(file), _) => self.train(&records, file)?,
             (None, given) => given.unwrap_or_default(),
@@ -121,7 +135,7 @@ impl Identify {
         let groups = identify(&records.flows, &metric, self.algorithm());
         let grouped = Grouped::new(&records, groups);
         self.write(&grouped)?;
-        let found = Identification::of(&grouped, self.name(), self.method(&metric), self.top);
+        let found = Identification::of(&grouped, &self.name(), self.method(&metric), self.top);
         if let Some(file) = &self.report {
             let page = identification_page(&found, &grouped, &invocation::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
@@ -132,6 +146,39 @@ impl Identify {
         output::print(
             |out| if self.json { write_json(&found, out) } else { write!(out, "{found}") },
         )
+    }
+
+    fn options(&self) -> Result<Options, Failure> {
+        let columns = self.columns.as_deref().map(str::parse::<Columns>).transpose()?;
+        let stitch = match self.stitch.as_deref() {
+            None => Stitch::WhereShown,
+            Some("off") => Stitch::Off,
+            Some(text) => Stitch::UpTo(quantity::time("--stitch", text)?),
+        };
+        Ok(Options {
+            format: self.from.as_deref().map(records::format).transpose()?,
+            columns,
+            stitch,
+            skip_bad: self.skip_bad,
+            strict: self.strict,
+        })
+    }
+
+    /// Reads all files, and says what was repaired.
+    fn read(&self, options: Options) -> Result<Records, Failure> {
+        let bytes = self.files.iter().map(|file| fs::metadata(file).map_or(0, |it| it.len()));
+        let bar = Bar::bytes(bytes.sum());
+        let mut reader = Reader::new(options);
+        for file in &self.files {
+            reader.open(file, |bytes| bar.advance_bytes(bytes))?;
+        }
+        let records = reader.finish()?;
+        drop(bar);
+        let repairs = &records.repairs;
+        for note in repairs.notes().into_iter().chain(together_table(&repairs.together)) {
+            output::note(&format!("{}: {note}", self.name()));
+        }
+        Ok(records)
     }
 
     fn check_outputs(&self) -> Result<(), Failure> {
@@ -150,6 +197,7 @@ impl Identify {
                 ));
             }
             output::check_trace(file)?;
+            self.files.iter().try_for_each(|input| output::check_apart("output", file, input))?;
         }
         for (option, file) in [("--hosts", &self.hosts), ("--per-flow", &self.per_flow)] {
             let Some(file) = file else { continue };
@@ -183,8 +231,16 @@ impl Identify {
         }
     }
 
-    fn name(&self) -> &str {
-        if self.file == "-" { "standard input" } else { &self.file }
+    /// The file, or the first one and how many more.
+    fn name(&self) -> String {
+        let name = |file: &String| match file.as_str() {
+            "-" => "standard input".to_owned(),
+            file => file.to_owned(),
+        };
+        match self.files.as_slice() {
+            [first, _, _, ..] => format!("{} and {} more files", name(first), self.files.len() - 1),
+            files => files.iter().map(name).collect::<Vec<_>>().join(" and "),
+        }
     }
 
     fn method(&self, metric: &Metric) -> Method {
@@ -213,7 +269,7 @@ impl Identify {
                     left.groups
                 ));
             }
-            output::write_trace(file, &self.file, || Ok(workload))?;
+            output::write_trace(file, &self.files[0], || Ok(workload))?;
         }
         if let Some(file) = &self.hosts {
             output::write(file, |out| {

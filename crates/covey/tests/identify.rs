@@ -58,6 +58,8 @@ fn json_has_the_number_of_groups_and_the_agreement() {
             "metric",
             "radius",
             "flows",
+            "bytes",
+            "flows_without_bytes",
             "hosts",
             "groups",
             "first_start_s",
@@ -192,6 +194,73 @@ fn repairs_are_said() {
     );
 }
 
+/// One flow that an exporter cut, in the order of the other file first.
+#[test]
+fn several_files_are_one() {
+    let folder = TestFolder::new();
+    let file = |first: &str, last: &str, bytes: u32| {
+        format!(
+            "firstSeen,lastSeen,proto,srcAddr,srcPort,dstAddr,dstPort,packets,bytes,flows\n\
+             2025-04-08 05:{first},2025-04-08 05:{last},TCP,10.0.1.1,40000,10.0.2.1,7337,9,{bytes},1\n\
+             Summary\nflows,bytes,packets,avg_bps,avg_pps,avg_bpp\n1,{bytes},9,1,1,1\n"
+        )
+    };
+    folder.write("a.csv", file("00:00.000", "01:00.000", 3_000_000));
+    folder.write("b.csv", file("01:00.500", "01:20.000", 1_000_000));
+    let Ran { status, out, err } = folder.covey(&["identify", "b.csv", "a.csv"]);
+    assert_eq!(status, Some(0));
+    assert!(out.contains("1 group of 1 flow among 2 hosts"), "{out}");
+    assert_eq!(
+        err,
+        "b.csv and a.csv: put together, with gaps of up to 5 s:\n  \
+         records  flows     bytes\n        2      1  3.81 MiB  cut by an active timeout\n"
+    );
+    let whole = json(&folder.covey(&["identify", "b.csv", "a.csv", "--json"]).out);
+    assert_eq!((&whole["bytes"], &whole["flows"]), (&Value::from(4e6), &Value::from(1)));
+    assert_eq!(whole["repairs"]["cut"]["records"], 2);
+    let apart = json(&folder.results(&["identify", "a.csv", "b.csv", "--stitch", "off", "--json"]));
+    assert_eq!(apart["flows"], 2);
+    let stitched = |gap: &str| {
+        json(&folder.covey(&["identify", "a.csv", "b.csv", "--stitch", gap, "--json"]).out)["flows"]
+            .as_u64()
+    };
+    assert_eq!((stitched("400ms"), stitched("600ms")), (Some(2), Some(1)));
+    let columns = "start=firstSeen,end=lastSeen,src=srcAddr,dst=dstAddr,bytes=octets";
+    let refusal = folder.refusal(&["identify", "a.csv", "--columns", columns]);
+    assert!(
+        refusal
+            .contains("one of the file's columns for bytes=: firstSeen, lastSeen, proto, srcAddr"),
+        "{refusal}"
+    );
+}
+
+#[test]
+fn broken_lines_and_records_of_no_use() {
+    let folder = folder();
+    folder.write("half.csv", &FLOWS[..FLOWS.len() - 30]);
+    let Ran { status, out, err } = folder.covey(&["identify", "half.csv", "--skip-bad"]);
+    assert!(out.contains("of 6 flows"), "{out}");
+    assert_eq!((status, err.as_str()), (Some(0), "half.csv: 1 broken line was passed over\n"));
+    folder.write(
+        "lines.txt",
+        "Date first seen          Duration Proto      Src IP Addr:Port          Dst IP Addr:Port   Packets    Bytes Flows\n\
+         2025-04-08 05:00:00.000     1.000 TCP   2001:db..:0:1.40000  ->  2001:db..:0:9.7337      1000  1000000     1\n\
+         2025-04-08 05:00:00.000     1.000 OSPF  10.0.0.1:0  ->  224.0.0.5:0      3  240     1\n",
+    );
+    let Ran { status, out, err } = folder.covey(&["identify", "lines.txt"]);
+    assert!(out.contains("1 group of 1 flow"), "{out}");
+    let note =
+        "lines.txt: passed over: 1 × condensed IPv6 addresses (nfdump -6 prints whole ones)\n";
+    assert_eq!((status, err.as_str()), (Some(0), note));
+    let strict = folder.refusal(&["identify", "lines.txt", "--strict"]);
+    assert!(
+        strict.starts_with("lines.txt: line 2: record: expected a flow, found condensed"),
+        "{strict}"
+    );
+    let stitch = folder.refusal(&["identify", "lines.txt", "--stitch", "5 apples"]);
+    assert!(stitch.starts_with("--stitch: "), "{stitch}");
+}
+
 #[test]
 fn mistakes() {
     let folder = folder();
@@ -314,8 +383,21 @@ fn coda_compares_flows_by_a_given_metric() {
     assert_eq!(wide["params"]["eps"], "1000");
     let given = coda("coda:eps=1000,tau=0.5", &["--metric", "metric.json"]);
     assert_eq!(wide["cct_s"], given["cct_s"]);
-    // Other policies ignore it.
-    assert_eq!(coda("aalo", &[])["cct_s"], coda("aalo", &["--metric", "metric.json"])["cct_s"]);
+    // Other policies ignore it, and say so.
+    let aalo = [
+        "simulate",
+        trace,
+        "--policy",
+        "aalo",
+        "--rung",
+        "batches",
+        "--json",
+        "--metric",
+        "metric.json",
+    ];
+    let Ran { out, err, .. } = folder.covey(&aalo);
+    assert!(err.starts_with("the metric changes nothing"), "{err}");
+    assert_eq!(coda("aalo", &[])["cct_s"], json(&out)["cct_s"]);
 }
 
 #[test]

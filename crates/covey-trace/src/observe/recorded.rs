@@ -10,7 +10,7 @@ use crate::workload::Workload;
 /// one coflow on one connection that start together are one record with the bytes of all. Ends are unknown.
 pub fn recorded(labelled: &Labelled, workload: &Workload) -> Records {
     let labels = workload.coflows.iter().map(|coflow| coflow.id.clone()).collect();
-    let mut records = Records { labels, ..Records::default() };
+    let mut records = Records { labels, origin: workload.origin, ..Records::default() };
     let mut record_of = HashMap::new();
     let coflows = labelled.coflows.iter().zip(&labelled.bytes);
     for (flow, (&label, &bytes)) in labelled.flows.iter().zip(coflows) {

@@ -16,6 +16,8 @@ pub struct Lines<'a, R> {
     buffer: Vec<u8>,
     /// Most bytes of a line.
     max: usize,
+    /// A line had an error, and its rest has not been read.
+    has_broken_rest: bool,
 }
 
 impl<'a, R: BufRead> Lines<'a, R> {
@@ -26,7 +28,13 @@ impl<'a, R: BufRead> Lines<'a, R> {
 
     /// The lines of `source`, called `name` in messages, of at most `max` bytes each.
     pub fn with_limit(source: R, name: &'a str, max: usize) -> Self {
-        Self { source, location: Location { name, line: 0 }, buffer: Vec::new(), max }
+        Self {
+            source,
+            location: Location { name, line: 0 },
+            buffer: Vec::new(),
+            max,
+            has_broken_rest: false,
+        }
     }
 
     /// The location of the last line read.
@@ -38,12 +46,21 @@ impl<'a, R: BufRead> Lines<'a, R> {
     /// The next line that is not blank, without its end; `None` at the end of the source.
     ///
     /// # Errors
-    /// If reading fails, or the line is too long or no text.
+    /// If reading fails, or the line is too long or no text. The line after such a line is the next one.
     #[allow(clippy::should_implement_trait, reason = "the line is borrowed")]
     pub fn next(&mut self) -> Result<Option<(Location<'a>, &str)>, TraceError> {
+        Ok(self.advance()?.then(|| self.current()))
+    }
+
+    /// Reads the next line that is not blank; false at the end of the source.
+    ///
+    /// # Errors
+    /// Those of [`next`](Lines::next).
+    pub(crate) fn advance(&mut self) -> Result<bool, TraceError> {
         loop {
             if !self.fill()? {
-                return Ok(None);
+                self.buffer.clear();
+                return Ok(false);
             }
             if self.location.line == 1 && self.buffer.starts_with(MARK) {
                 self.buffer.drain(..MARK.len());
@@ -53,7 +70,7 @@ impl<'a, R: BufRead> Lines<'a, R> {
             }
         }
         match std::str::from_utf8(&self.buffer) {
-            Ok(line) => Ok(Some((self.location, line))),
+            Ok(_) => Ok(true),
             Err(e) => {
                 let byte = self.buffer[e.valid_up_to()];
                 Err(self.location.bad("text", "UTF-8", binary(byte)))
@@ -61,10 +78,17 @@ impl<'a, R: BufRead> Lines<'a, R> {
         }
     }
 
+    /// The line that was read last; an empty one if it was no text.
+    pub(crate) fn current(&self) -> (Location<'a>, &str) {
+        (self.location, std::str::from_utf8(&self.buffer).unwrap_or_default())
+    }
+
     /// Reads one line into the buffer, without its `\n`; false at the end of the source.
     fn fill(&mut self) -> Result<bool, TraceError> {
         self.buffer.clear();
         let mut begun = false;
+        // Of a line with an error, the rest is still to be dropped.
+        let mut is_dropping = std::mem::take(&mut self.has_broken_rest);
         loop {
             let chunk = match self.source.fill_buf() {
                 Ok(chunk) => chunk,
@@ -74,21 +98,31 @@ impl<'a, R: BufRead> Lines<'a, R> {
             if chunk.is_empty() {
                 return Ok(begun);
             }
-            if !begun {
+            if !begun && !is_dropping {
                 begun = true;
                 self.location.line += 1;
             }
             let newline = chunk.iter().position(|&b| b == b'\n');
             let part = &chunk[..newline.unwrap_or(chunk.len())];
-            if part.contains(&0) {
-                return Err(self.location.bad("text", "UTF-8 without NUL", binary(0)));
+            let used = part.len() + usize::from(newline.is_some());
+            if is_dropping {
+                is_dropping = newline.is_none();
+                self.source.consume(used);
+                continue;
             }
-            if part.len() > self.max - self.buffer.len() {
+            let error = if part.contains(&0) {
+                Some(self.location.bad("text", "UTF-8 without NUL", binary(0)))
+            } else if part.len() > self.max - self.buffer.len() {
                 let expected = format_args!("at most {} MiB", self.max >> 20);
-                return Err(self.location.bad("line", expected, "a longer line"));
+                Some(self.location.bad("line", expected, "a longer line"))
+            } else {
+                None
+            };
+            if let Some(error) = error {
+                self.has_broken_rest = true;
+                return Err(error);
             }
             self.buffer.extend_from_slice(part);
-            let used = part.len() + usize::from(newline.is_some());
             self.source.consume(used);
             if newline.is_some() {
                 return Ok(true);

@@ -1,40 +1,87 @@
-//! A connection that carries bytes in both directions, as one flow.
+//! A recorded connection, as one flow.
 
-use covey_identify::{Address, Observed};
+use covey_identify::Address;
 
-use super::draft::Draft;
-use super::record::Hidden;
-use crate::error::{Location, TraceError};
+use crate::moment::Moment;
 
-/// A connection, from its originator to its responder.
+/// What a record says of a connection, from its originator to its responder.
+#[derive(Debug, Clone, Copy)]
 pub(super) struct Connection {
-    pub start_s: f64,
-    pub end_s: Option<f64>,
+    pub start: Moment,
+    pub end: Option<Moment>,
+    /// The last time at which it was still there, if its end is unknown.
+    pub seen_until: Option<Moment>,
     pub protocol: u8,
     pub hosts: [Address; 2],
     pub ports: [u16; 2],
     /// Bytes from the originator, and from the responder.
     pub bytes: [Option<f64>; 2],
+    /// The number of its label.
+    pub label: Option<u32>,
+    /// The number of the exporter that recorded it; 0 if unknown.
+    pub exporter: u32,
+    pub opened: Opened,
+    pub counters: Counters,
+}
+
+/// Whether the packets of a record opened the connection.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Opened {
+    Unknown,
+    /// One had TCP's flag SYN.
+    Here,
+    /// None had it.
+    Before,
+}
+
+/// What the bytes of a record count.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Counters {
+    /// All bytes since the start.
+    Total,
+    /// The bytes since the record before of the same flow, as in NetFlow version 9 and IPFIX.
+    Delta,
 }
 
 impl Connection {
-    /// Adds it as one flow, in the direction that carried more bytes; the originator's if neither did.
-    pub fn add(self, location: Location<'_>, draft: &mut Draft) -> Result<(), TraceError> {
-        let from = usize::from(self.bytes[1].unwrap_or(0.0) > self.bytes[0].unwrap_or(0.0));
-        let flow = Observed {
-            start_s: self.start_s,
-            src: self.hosts[from],
-            dst: self.hosts[1 - from],
-            sport: self.ports[from],
-            dport: self.ports[1 - from],
-            protocol: self.protocol,
-            packets: None,
-            community: None,
+    /// A connection of which no more is known.
+    pub fn new(start: Moment, protocol: u8, hosts: [Address; 2]) -> Connection {
+        Connection {
+            start,
+            end: None,
+            seen_until: None,
+            protocol,
+            hosts,
+            ports: [0; 2],
+            bytes: [None; 2],
+            label: None,
+            exporter: 0,
+            opened: Opened::Unknown,
+            counters: Counters::Total,
+        }
+    }
+
+    /// The place of the end that sent more bytes; that of the originator if neither did.
+    pub fn sender(&self) -> usize {
+        usize::from(self.bytes[1].unwrap_or(0.0) > self.bytes[0].unwrap_or(0.0))
+    }
+}
+
+impl Opened {
+    /// By the flags as a collector prints them: letters such as `...AP.SF`, or their number.
+    pub fn by_flags(text: &str) -> Opened {
+        const SYN: u32 = 2;
+        let number = match text.strip_prefix("0x") {
+            Some(digits) => u32::from_str_radix(digits, 16).ok(),
+            None => text.parse().ok(),
         };
-        draft.push(
-            location,
-            flow,
-            Hidden { bytes: self.bytes[from], end_s: self.end_s, label: None },
-        )
+        match number {
+            Some(0) => Opened::Unknown,
+            Some(flags) if flags & SYN != 0 => Opened::Here,
+            Some(_) => Opened::Before,
+            None if text.contains('S') => Opened::Here,
+            None if text.contains(|c: char| "AFPRUEC".contains(c)) => Opened::Before,
+            None => Opened::Unknown,
+        }
     }
 }

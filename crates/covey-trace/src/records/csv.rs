@@ -1,36 +1,27 @@
 //! Records as CSV: a header, then a line for each flow.
 //!
 //! The columns are `start_s,src,dst,sport,dport,proto,bytes,end_s,label`, in any order. The last three may be
-//! missing, and their values may be empty.
-
-use covey_identify::Observed;
+//! missing, and their values may be empty. Files put together have several headers.
 
 use covey_core::suggest::{did_you_mean, nearest};
 
+use super::connection::Counters;
 use super::draft::Draft;
-use super::fields::{port, protocol, seconds};
 use super::format::{First, Format};
-use super::record::Hidden;
-use super::table::{Header, Row};
+use super::layout::{Clock, Layout, Optional, Style};
+use super::table::Header;
 use crate::error::{Location, TraceError, quote};
-use crate::limits::MAX_BYTES;
-use crate::read::{Rest, number};
+use crate::read::Rest;
 
 /// All columns; the last three are optional.
 pub(super) const COLUMNS: [&str; 9] =
     ["start_s", "src", "dst", "sport", "dport", "proto", "bytes", "end_s", "label"];
 
-pub(super) const FORMAT: Format = Format {
-    name: "csv",
-    what: "a header start_s,src,dst,…",
-    accepts: |line| line.split(',').any(|name| name.trim().eq_ignore_ascii_case("start_s")),
-    read,
-};
+pub(super) const FORMAT: Format =
+    Format { name: "csv", what: "a header start_s,src,dst,…", accepts: is_header, read };
 
-/// The places of the columns.
-struct Layout {
-    needed: [usize; 6],
-    optional: [Option<usize>; 3],
+fn is_header(line: &str) -> bool {
+    line.split(',').any(|name| name.trim().eq_ignore_ascii_case("start_s"))
 }
 
 fn read(
@@ -38,51 +29,48 @@ fn read(
     mut lines: Rest<'_>,
     draft: &mut Draft,
 ) -> Result<(), TraceError> {
-    let header = Header::new(line.split(','));
-    let layout = Layout::new(location, &header)?;
-    while let Some((location, line)) = lines.next()? {
-        let row = header.row(location, line, ',')?;
-        layout.add(&row, draft)?;
+    let mut layout = layout(location, line)?;
+    while draft.advance(&mut lines)? {
+        let (location, line) = lines.current();
+        if line.starts_with(|c: char| c.is_ascii_alphabetic() || c == '\u{feff}') && is_header(line)
+        {
+            layout = self::layout(location, line.trim_start_matches('\u{feff}'))?;
+            continue;
+        }
+        let result = layout.add(location, line, draft);
+        draft.accept(result)?;
     }
     Ok(())
 }
 
-impl Layout {
-    fn new(location: Location<'_>, header: &Header) -> Result<Layout, TraceError> {
-        let known = |name: &str| COLUMNS.iter().any(|it| it.eq_ignore_ascii_case(name));
-        if let Some(name) = header.names().find(|name| !known(name)) {
-            let expected = format_args!("the columns {}", COLUMNS.join(","));
-            let found = format!("{}{}", quote(name), did_you_mean(nearest(name, COLUMNS)));
-            return Err(location.bad("header", expected, found));
-        }
-        let mut needed = [0; 6];
-        for (place, name) in needed.iter_mut().zip(COLUMNS) {
-            *place = header.need(location, &[name])?;
-        }
-        let optional = [COLUMNS[6], COLUMNS[7], COLUMNS[8]].map(|name| header.place(&[name]));
-        Ok(Layout { needed, optional })
+fn layout(location: Location<'_>, line: &str) -> Result<Layout, TraceError> {
+    let header = Header::new(line, ',');
+    let known = |name: &str| COLUMNS.iter().any(|it| it.eq_ignore_ascii_case(name));
+    if let Some(name) = header.names().find(|name| !known(name)) {
+        let expected = format_args!("the columns {}", COLUMNS.join(","));
+        let found = format!("{}{}", quote(name), did_you_mean(nearest(name, COLUMNS)));
+        return Err(location.bad("header", expected, found));
     }
-
-    fn add(&self, row: &Row<'_>, draft: &mut Draft) -> Result<(), TraceError> {
-        let location = row.location;
-        let [start_s, src, dst, sport, dport, proto] = self.needed.map(|place| row.get(place));
-        let [bytes, end_s, label] = self.optional.map(|place| row.get_some(place));
-        let flow = Observed {
-            start_s: seconds(location, "start_s", start_s)?,
-            src: draft.host(location, "src", src)?,
-            dst: draft.host(location, "dst", dst)?,
-            sport: port(location, "sport", sport)?,
-            dport: port(location, "dport", dport)?,
-            protocol: protocol(location, "proto", proto)?,
-            packets: None,
-            community: None,
-        };
-        let bytes = bytes.map(|text| number(location, "bytes", "bytes", text, MAX_BYTES));
-        let hidden = Hidden {
-            bytes: bytes.transpose()?,
-            end_s: end_s.map(|text| seconds(location, "end_s", text)).transpose()?,
-            label: draft.label(location, label.unwrap_or_default())?,
-        };
-        draft.push(location, flow, hidden)
-    }
+    let need = |name: &str| header.need(location, &[name]);
+    let [start, src, dst] = [need(COLUMNS[0])?, need(COLUMNS[1])?, need(COLUMNS[2])?];
+    let optional = Optional {
+        sport: Some(need(COLUMNS[3])?),
+        dport: Some(need(COLUMNS[4])?),
+        protocol: Some(need(COLUMNS[5])?),
+        bytes: header.place(&[COLUMNS[6]]),
+        end: header.place(&[COLUMNS[7]]),
+        label: header.place(&[COLUMNS[8]]),
+        ..Optional::default()
+    };
+    Ok(Layout {
+        header,
+        start,
+        src,
+        dst,
+        optional,
+        clock: Clock::Number(0),
+        duration_unit: 0,
+        counters: Counters::Total,
+        style: Style::Own,
+    })
 }

@@ -1,15 +1,18 @@
-//! Records as they are read, and what is repaired when all are there.
+//! Records as they are read.
 
-use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::net::IpAddr;
 
 use covey_identify::{Address, Observed};
 
-use super::fields::check_seconds;
+use super::connection::Connection;
+use super::fields::check_time;
 use super::record::{Hidden, Records, Repairs};
+use super::stitch::{Piece, Pieces, Stitch};
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES};
+use crate::moment::Moment;
+use crate::read::Rest;
 
 /// Texts by number, in order of their first use.
 #[derive(Default)]
@@ -30,26 +33,102 @@ impl Texts {
     }
 }
 
+/// Clocks whose first record is at least so far from their zero count from near it: an `f64` is exact to a
+/// nanosecond up to a multiple of this.
+const FAR_S: f64 = 1e6;
+
 /// Records as they are read.
 pub(super) struct Draft {
+    stitch: Stitch,
+    /// Broken lines are passed over.
+    skips_bad: bool,
+    /// Records of no use are errors.
+    is_strict: bool,
+    origin: Option<Moment>,
     flows: Vec<Observed>,
     hidden: Vec<Hidden>,
+    pieces: Vec<Piece>,
     names: Texts,
     labels: Texts,
+    exporters: Texts,
+    /// The latest start of the present file.
     latest_start_s: f64,
-    repairs: Repairs,
+    is_sorted: bool,
+    /// What is counted while the formats read.
+    pub repairs: Repairs,
+    /// The first record that was passed over, as an error.
+    first_passed_over: Option<TraceError>,
 }
 
 impl Draft {
-    pub fn new() -> Draft {
+    pub fn new(stitch: Stitch, skips_bad: bool, is_strict: bool) -> Draft {
         Draft {
+            stitch,
+            skips_bad,
+            is_strict,
+            origin: None,
             flows: Vec::new(),
             hidden: Vec::new(),
+            pieces: Vec::new(),
             names: Texts::default(),
             labels: Texts::default(),
+            exporters: Texts::default(),
             latest_start_s: f64::NEG_INFINITY,
+            is_sorted: true,
             repairs: Repairs::default(),
+            first_passed_over: None,
         }
+    }
+
+    /// Whether what would be passed over or capped is an error.
+    pub fn is_strict(&self) -> bool {
+        self.is_strict
+    }
+
+    /// Begins a file. Its records may start before those of other files.
+    pub fn begin_file(&mut self) {
+        self.is_sorted &= self.flows.is_empty();
+        self.latest_start_s = f64::NEG_INFINITY;
+    }
+
+    /// Reads the next line; false at the end. Passes over lines that are no text, if told so.
+    pub fn advance(&mut self, lines: &mut Rest<'_>) -> Result<bool, TraceError> {
+        loop {
+            match lines.advance() {
+                Ok(is_there) => return Ok(is_there),
+                Err(error) => self.accept(Err(error))?,
+            }
+        }
+    }
+
+    /// Takes the result of reading a record. Passes over a broken one, if told so.
+    pub fn accept(&mut self, result: Result<(), TraceError>) -> Result<(), TraceError> {
+        match result {
+            Err(error @ TraceError::Bad { .. }) if self.skips_bad => {
+                self.repairs.bad_lines += 1;
+                self.first_passed_over.get_or_insert(error);
+                Ok(())
+            }
+            result => result,
+        }
+    }
+
+    /// Passes over a record that is of no use, and counts it.
+    ///
+    /// # Errors
+    /// If the draft is strict.
+    pub fn pass_over(
+        &mut self,
+        location: Location<'_>,
+        reason: &'static str,
+    ) -> Result<(), TraceError> {
+        let error = || location.bad("record", "a flow", reason);
+        if self.is_strict {
+            return Err(error());
+        }
+        *self.repairs.passed_over.entry(reason).or_default() += 1;
+        self.first_passed_over.get_or_insert_with(error);
+        Ok(())
     }
 
     /// The host that a field names by IPv4 or IPv6 address, by number or by name.
@@ -86,12 +165,19 @@ impl Draft {
         Ok((!text.is_empty()).then(|| self.labels.number(text)))
     }
 
-    /// Adds a record.
+    /// The number of an exporter; 0 for those that collectors write for an unknown one.
+    pub fn exporter(&mut self, text: &str) -> u32 {
+        match text {
+            "" | "0" | "0.0.0.0" | "::" => 0,
+            text => self.exporters.number(text) + 1,
+        }
+    }
+
+    /// Adds a connection as one flow, in the direction that carried more bytes.
     pub fn push(
         &mut self,
         location: Location<'_>,
-        flow: Observed,
-        mut hidden: Hidden,
+        connection: Connection,
     ) -> Result<(), TraceError> {
         if self.flows.len() >= MAX_FLOWS as usize {
             return Err(location.bad(
@@ -100,83 +186,78 @@ impl Draft {
                 "more",
             ));
         }
-        if let Some(end_s) = hidden.end_s {
-            check_seconds(location, "end", end_s)?;
-        }
-        self.repairs.out_of_order += u64::from(flow.start_s < self.latest_start_s);
+        check_time(location, "start", connection.start)?;
+        connection.end.map(|end| check_time(location, "end", end)).transpose()?;
+        let origin = *self.origin.get_or_insert_with(|| origin_of(connection.start));
+        let from = connection.sender();
+        let flow = Observed {
+            start_s: connection.start.since(origin),
+            src: connection.hosts[from],
+            dst: connection.hosts[1 - from],
+            sport: connection.ports[from],
+            dport: connection.ports[1 - from],
+            protocol: connection.protocol,
+            packets: None,
+            community: None,
+        };
+        let is_out_of_order = flow.start_s < self.latest_start_s;
+        self.repairs.out_of_order += u64::from(is_out_of_order);
+        self.is_sorted &= !is_out_of_order;
         self.latest_start_s = self.latest_start_s.max(flow.start_s);
-        if hidden.end_s.is_some_and(|end_s| end_s < flow.start_s) {
-            self.repairs.ended_before_start += 1;
-            hidden.end_s = None;
-        }
+        let end = connection.end.filter(|end| *end >= connection.start);
+        self.repairs.ended_before_start += u64::from(end != connection.end);
+        self.pieces.push(Piece {
+            until_s: end.or(connection.seen_until).map_or(f64::NAN, |end| end.since(origin)),
+            exporter: connection.exporter,
+            opened: connection.opened,
+            counters: connection.counters,
+        });
         self.flows.push(flow);
-        self.hidden.push(hidden);
+        self.hidden.push(Hidden {
+            bytes: connection.bytes[from],
+            end_s: end.map(|end| end.since(origin)),
+            label: connection.label,
+        });
         Ok(())
     }
 
     /// All records, in order of start and each flow once.
-    pub fn finish(mut self) -> Records {
-        if self.repairs.out_of_order > 0 {
-            self.sort();
+    ///
+    /// # Errors
+    /// If all of them were passed over: the first one.
+    pub fn finish(mut self) -> Result<Records, TraceError> {
+        if let (true, Some(first)) = (self.flows.is_empty(), self.first_passed_over) {
+            return Err(first);
         }
-        self.merge_repeated();
-        Records {
-            flows: self.flows,
-            hidden: self.hidden,
+        if !self.is_sorted {
+            sort(&mut self.flows, &mut self.hidden, &mut self.pieces);
+        }
+        let mut pieces = Pieces { flows: self.flows, hidden: self.hidden, pieces: self.pieces };
+        self.repairs.together = pieces.put_together(self.stitch);
+        Ok(Records {
+            origin: self.origin.unwrap_or_default(),
+            flows: pieces.flows,
+            hidden: pieces.hidden,
             labels: self.labels.texts,
             names: self.names.texts,
             repairs: self.repairs,
-        }
-    }
-
-    /// Sorts by start. Records that start together keep their order.
-    fn sort(&mut self) {
-        let mut order: Vec<u32> = (0..self.flows.len() as u32).collect();
-        let start_s = |place: &u32| self.flows[*place as usize].start_s;
-        order.sort_by(|a, b| start_s(a).total_cmp(&start_s(b)));
-        self.flows = order.iter().map(|&place| self.flows[place as usize]).collect();
-        self.hidden = order.iter().map(|&place| self.hidden[place as usize]).collect();
-    }
-
-    /// Merges records of one flow into the first of them.
-    fn merge_repeated(&mut self) {
-        let mut first_of = BTreeMap::new();
-        let mut kept = 0;
-        let mut start_s = f64::NAN;
-        for place in 0..self.flows.len() {
-            let (flow, hidden) = (self.flows[place], self.hidden[place]);
-            if flow.start_s != start_s {
-                start_s = flow.start_s;
-                first_of.clear();
-            }
-            // Hosts without known ports may have several flows at once.
-            if flow.sport != 0 || flow.dport != 0 {
-                let key = (flow.src, flow.dst, flow.sport, flow.dport, flow.protocol);
-                let first = *first_of.entry(key).or_insert(kept);
-                if first < kept {
-                    let into = &mut self.hidden[first];
-                    into.bytes = later(into.bytes, hidden.bytes);
-                    into.end_s = later(into.end_s, hidden.end_s);
-                    into.label = into.label.or(hidden.label);
-                    self.repairs.repeated += 1;
-                    continue;
-                }
-            }
-            self.flows[kept] = flow;
-            self.hidden[kept] = hidden;
-            kept += 1;
-        }
-        self.flows.truncate(kept);
-        self.hidden.truncate(kept);
+        })
     }
 }
 
-/// The larger of two values that may be unknown.
-fn later(a: Option<f64>, b: Option<f64>) -> Option<f64> {
-    match (a, b) {
-        (Some(a), Some(b)) => Some(a.max(b)),
-        (a, b) => a.or(b),
-    }
+/// The moment from which the times of records count. It depends on no more than the first day or so.
+fn origin_of(start: Moment) -> Moment {
+    let far = (start.as_secs() / FAR_S).floor() * FAR_S;
+    Moment::from_secs(far).filter(|_| start.as_secs().abs() >= FAR_S).unwrap_or_default()
+}
+
+/// Sorts by start. Records that start together keep their order.
+fn sort(flows: &mut Vec<Observed>, hidden: &mut Vec<Hidden>, pieces: &mut Vec<Piece>) {
+    let mut order: Vec<u32> = (0..flows.len() as u32).collect();
+    order.sort_by(|&a, &b| flows[a as usize].start_s.total_cmp(&flows[b as usize].start_s));
+    *flows = order.iter().map(|&place| flows[place as usize]).collect();
+    *hidden = order.iter().map(|&place| hidden[place as usize]).collect();
+    *pieces = order.iter().map(|&place| pieces[place as usize]).collect();
 }
 
 /// An IPv4 or IPv6 address, also with the name of an interface behind a `%`, or the number of a host.

@@ -1,27 +1,28 @@
 //! The values of fields that all formats share.
 
+use super::protocols::number_of;
 use crate::error::{Location, TraceError, quote};
-use crate::limits::MAX_TIME_S;
+use crate::limits::{MAX_BYTES, MAX_TIME_S};
+use crate::moment::Moment;
+use crate::read::number;
 
 /// A time in seconds on any clock, also before its zero.
-pub(super) fn seconds(location: Location<'_>, field: &str, text: &str) -> Result<f64, TraceError> {
-    text.parse()
-        .ok()
-        .filter(|&seconds| is_time(seconds))
-        .ok_or_else(|| bad_time(location, field, quote(text)))
-}
-
-/// Checks a time in seconds.
-pub(super) fn check_seconds(
+pub(super) fn seconds(
     location: Location<'_>,
     field: &str,
-    value: f64,
-) -> Result<f64, TraceError> {
-    if is_time(value) { Ok(value) } else { Err(bad_time(location, field, value.to_string())) }
+    text: &str,
+) -> Result<Moment, TraceError> {
+    let moment = Moment::parse(text).filter(Moment::is_time);
+    moment.ok_or_else(|| bad_time(location, field, quote(text)))
 }
 
-fn is_time(seconds: f64) -> bool {
-    (-MAX_TIME_S..=MAX_TIME_S).contains(&seconds)
+/// Checks that a time is within limits.
+pub(super) fn check_time(
+    location: Location<'_>,
+    field: &str,
+    time: Moment,
+) -> Result<Moment, TraceError> {
+    if time.is_time() { Ok(time) } else { Err(bad_time(location, field, time.to_string())) }
 }
 
 fn bad_time(location: Location<'_>, field: &str, found: String) -> TraceError {
@@ -33,25 +34,15 @@ pub(super) fn port(location: Location<'_>, field: &str, text: &str) -> Result<u1
     text.parse().map_err(|_| location.bad(field, "a port from 0 to 65535", quote(text)))
 }
 
-/// Names of transport protocols with IANA's numbers.
-const PROTOCOLS: [(&str, u8); 9] = [
-    ("icmp", 1),
-    ("igmp", 2),
-    ("tcp", 6),
-    ("udp", 17),
-    ("gre", 47),
-    ("esp", 50),
-    ("icmp6", 58),
-    ("ipv6-icmp", 58),
-    ("sctp", 132),
-];
+/// A number of bytes.
+pub(super) fn bytes(location: Location<'_>, field: &str, text: &str) -> Result<f64, TraceError> {
+    number(location, field, "bytes", text, MAX_BYTES)
+}
 
 /// A transport protocol by number or name.
 pub(super) fn protocol(location: Location<'_>, field: &str, text: &str) -> Result<u8, TraceError> {
-    let named = PROTOCOLS.iter().find(|(name, _)| name.eq_ignore_ascii_case(text));
-    named
-        .map(|&(_, number)| number)
-        .or_else(|| text.parse().ok())
+    let number = text.parse().ok().or_else(|| number_of(text));
+    number
         .ok_or_else(|| location.bad(field, "a protocol, such as tcp or its number 6", quote(text)))
 }
 

@@ -5,6 +5,7 @@ use crate::error::{Location, TraceError};
 use crate::read::Rest;
 
 /// A format of flow records, recognised by its first line.
+#[derive(Debug)]
 pub struct Format {
     /// The name on the command line.
     pub name: &'static str,

@@ -1,13 +1,14 @@
 //! Flow records: what a host or a collector wrote down about each flow, with or without the true coflow.
 //!
 //! ```text
-//!   file ── Format ──▶ Draft ── finish ──▶ Records ── identify ──▶ groups ── Grouped ──▶ coflows, a Workload
+//!   files ── Format ──▶ Draft ── stitch ──▶ Records ── identify ──▶ groups ── Grouped ──▶ coflows, a Workload
 //! ```
 //!
 //! A [`Format`] is a file of this folder; its content tells which one a file has. All formats fill the same
 //! draft, which repairs what it can and counts the [`Repairs`].
 
 mod clock;
+mod columns;
 mod connection;
 mod csv;
 mod draft;
@@ -15,12 +16,22 @@ mod fields;
 mod format;
 mod grouped;
 mod json;
+mod layout;
 mod nfdump;
+mod nfdump_json;
+mod nfdump_lines;
+mod options;
+mod protocols;
 mod record;
+mod scalar;
+mod socket;
 mod ss;
+mod stitch;
 mod table;
 mod write;
 mod zeek;
+mod zeek_counted;
+mod zeek_json;
 
 use std::fs::File;
 use std::io::{self, BufRead, BufReader, Read};
@@ -32,9 +43,12 @@ use crate::error::{Location, TraceError, quote};
 use crate::read::Lines;
 use draft::Draft;
 
+pub use columns::Columns;
 pub use format::Format;
 pub use grouped::{Group, Grouped, Left};
-pub use record::{Hidden, Records, Repairs};
+pub use options::Options;
+pub use record::{Hidden, Put, Records, Repairs, Together};
+pub use stitch::Stitch;
 pub use write::{RecordWriter, write_records, write_with_groups};
 
 /// All formats. The first one that accepts the first line of a file reads the file.
@@ -59,30 +73,82 @@ pub fn format(name: &str) -> Result<&'static Format, TraceError> {
     })
 }
 
-/// Reads flow records in `format`, or in the one that the content has. Messages call the source `name`. It may
-/// be compressed by gzip or zstd. Memory grows with the number of flows and hosts, not with the length of lines.
+/// Reads flow records in `format`, or in the one that the content has, as a [`Reader`] reads one source.
 ///
 /// # Errors
-/// [`TraceError::Bad`] names the line and field that are invalid; [`TraceError::Io`] is a failure to read.
+/// Those of [`Reader::read`] and [`Reader::finish`].
 pub fn read(
     source: impl BufRead,
     name: &str,
-    format: Option<&Format>,
+    format: Option<&'static Format>,
 ) -> Result<Records, TraceError> {
-    let mut source = crate::read::text(source).map_err(|e| TraceError::io(name, e))?;
-    let source: &mut dyn BufRead = &mut source;
-    let mut lines = Lines::with_limit(source, name, MAX_LINE_BYTES);
-    let Some((location, first)) = lines.next()? else {
-        return Err(lines.location().bad("header", "flow records", "an empty file"));
-    };
-    let first = first.to_owned();
-    let format = match format.or_else(|| FORMATS.iter().find(|it| (it.accepts)(&first))) {
-        Some(format) => format,
-        None => return Err(unknown(location, &first)),
-    };
-    let mut draft = Draft::new();
-    (format.read)((location, &first), lines, &mut draft)?;
-    Ok(draft.finish())
+    let mut reader = Reader::new(Options { format, ..Options::default() });
+    reader.read(source, name)?;
+    reader.finish()
+}
+
+/// Reads flow records from one source or several, each in its own format. A flow that is in several of them is
+/// one flow. Memory grows with the number of flows and hosts, not with the length of lines.
+pub struct Reader {
+    format: Option<&'static Format>,
+    columns: Option<Columns>,
+    draft: Draft,
+}
+
+impl Reader {
+    /// A reader that has read nothing.
+    pub fn new(options: Options) -> Reader {
+        let Options { format, columns, stitch, skip_bad, strict } = options;
+        Reader { format, columns, draft: Draft::new(stitch, skip_bad, strict) }
+    }
+
+    /// Reads a source, which may be compressed by gzip or zstd. Messages call it `name`.
+    ///
+    /// # Errors
+    /// [`TraceError::Bad`] names the line and field that are invalid; [`TraceError::Io`] is a failure to read.
+    pub fn read(&mut self, source: impl BufRead, name: &str) -> Result<(), TraceError> {
+        let mut source = crate::read::text(source).map_err(|e| TraceError::io(name, e))?;
+        let source: &mut dyn BufRead = &mut source;
+        let mut lines = Lines::with_limit(source, name, MAX_LINE_BYTES);
+        if !lines.advance()? {
+            return Err(lines.location().bad("header", "flow records", "an empty file"));
+        }
+        let (location, first) = lines.current();
+        let first = first.trim_start_matches('\u{feff}').to_owned();
+        self.draft.begin_file();
+        if let Some(columns) = &self.columns {
+            return columns.read((location, &first), lines, &mut self.draft);
+        }
+        let by_content = || FORMATS.iter().find(|it| (it.accepts)(&first));
+        match self.format.or_else(by_content) {
+            Some(format) => (format.read)((location, &first), lines, &mut self.draft),
+            None => Err(unknown(location, &first)),
+        }
+    }
+
+    /// Reads a source as the command line names it: `-` is standard input, any other text a file. Calls `progress`
+    /// with the number of bytes of each piece that was read of it.
+    ///
+    /// # Errors
+    /// Those of [`Reader::read`]; [`TraceError::Io`] also if the file cannot be opened.
+    pub fn open(&mut self, file: &str, progress: impl Fn(usize)) -> Result<(), TraceError> {
+        let buffered = |source: Box<dyn Read>| {
+            BufReader::with_capacity(1 << 16, Counted { source, progress: &progress })
+        };
+        if file == "-" {
+            return self.read(buffered(Box::new(io::stdin().lock())), "standard input");
+        }
+        let source = File::open(Path::new(file)).map_err(|e| TraceError::io(file, e))?;
+        self.read(buffered(Box::new(source)), file)
+    }
+
+    /// All records of all sources.
+    ///
+    /// # Errors
+    /// If there are records, but all of them were passed over: the first one.
+    pub fn finish(self) -> Result<Records, TraceError> {
+        self.draft.finish()
+    }
 }
 
 /// The error for a first line that no format accepts.
@@ -92,33 +158,15 @@ fn unknown(location: Location<'_>, line: &str) -> TraceError {
     let expected = format!("flow records as {}", names.join(", "));
     let counts = line.split_ascii_whitespace().map(str::parse::<u32>);
     let is_trace = line.contains("covey_trace") || counts.map(|it| it.is_ok()).eq([true; 2]);
-    let found = match is_trace {
-        true => {
+    let is_table = [',', ';', '\t'].iter().any(|separator| line.matches(*separator).count() >= 3);
+    let found = match (is_trace, is_table) {
+        (true, _) => {
             "a trace, whose coflows are known (covey trace records makes flow records of it)".into()
         }
-        false => format!("{}; --from says which one it is", quote(line)),
+        (false, true) => format!("{}; --columns says what the columns are", quote(line)),
+        (false, false) => format!("{}; --from says which one it is", quote(line)),
     };
     location.bad("header", expected, found)
-}
-
-/// Opens flow records as the command line names them: `-` is standard input, any other text a file. Calls
-/// `progress` with the number of bytes of each piece that was read of it.
-///
-/// # Errors
-/// Those of [`read`]; [`TraceError::Io`] also if the file cannot be opened.
-pub fn open(
-    file: &str,
-    format: Option<&Format>,
-    progress: impl Fn(usize),
-) -> Result<Records, TraceError> {
-    let buffered = |source: Box<dyn Read>| {
-        BufReader::with_capacity(1 << 16, Counted { source, progress: &progress })
-    };
-    if file == "-" {
-        return read(buffered(Box::new(io::stdin().lock())), "standard input", format);
-    }
-    let source = File::open(Path::new(file)).map_err(|e| TraceError::io(file, e))?;
-    read(buffered(Box::new(source)), file, format)
 }
 
 /// A source that says how much of it was read.

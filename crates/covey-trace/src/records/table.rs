@@ -7,17 +7,24 @@ use crate::error::{Location, TraceError, quote};
 /// The columns of a table.
 pub(super) struct Header {
     names: Vec<String>,
+    separator: char,
 }
 
 impl Header {
-    /// A header of these names.
-    pub fn new<'a>(names: impl Iterator<Item = &'a str>) -> Header {
-        Header { names: names.map(|name| name.trim().to_owned()).collect() }
+    /// A header of the names in a line. A name in quotes has none.
+    pub fn new(line: &str, separator: char) -> Header {
+        let name = |name: &str| name.trim().trim_matches('"').trim().to_owned();
+        Header { names: line.split(separator).map(name).collect(), separator }
     }
 
     /// All names.
     pub fn names(&self) -> impl Iterator<Item = &str> {
         self.names.iter().map(String::as_str)
+    }
+
+    /// The name of the column at a place.
+    pub fn name(&self, place: usize) -> &str {
+        &self.names[place]
     }
 
     /// The place of the column that has one of these names, whatever their case.
@@ -34,17 +41,12 @@ impl Header {
     }
 
     /// A row below this header, with as many values.
-    pub fn row<'a>(
-        &self,
-        location: Location<'a>,
-        line: &'a str,
-        separator: char,
-    ) -> Result<Row<'a>, TraceError> {
+    pub fn row<'a>(&self, location: Location<'a>, line: &'a str) -> Result<Row<'a>, TraceError> {
         let mut cells = Vec::with_capacity(self.names.len());
-        if separator == ',' && line.contains('"') {
-            cells.extend(unquoted(location, line)?.into_iter().map(Cow::Owned));
+        if self.separator != '\t' && line.contains('"') {
+            cells.extend(unquoted(location, line, self.separator)?.into_iter().map(Cow::Owned));
         } else {
-            cells.extend(line.split(separator).map(|cell| Cow::Borrowed(cell.trim())));
+            cells.extend(line.split(self.separator).map(|cell| Cow::Borrowed(cell.trim())));
         }
         if cells.len() != self.names.len() {
             let last = self.names.get(cells.len()).or(self.names.last()).map_or("", String::as_str);
@@ -56,11 +58,16 @@ impl Header {
 }
 
 /// The values of a line in which some have quotes.
-fn unquoted(location: Location<'_>, line: &str) -> Result<Vec<String>, TraceError> {
-    let mut reader = csv::ReaderBuilder::new().has_headers(false).from_reader(line.as_bytes());
+fn unquoted(
+    location: Location<'_>,
+    line: &str,
+    separator: char,
+) -> Result<Vec<String>, TraceError> {
+    let mut reader = csv::ReaderBuilder::new();
+    reader.has_headers(false).delimiter(u8::try_from(separator).unwrap_or(b','));
     let mut record = csv::StringRecord::new();
     let is_whole = line.matches('"').count().is_multiple_of(2);
-    match reader.read_record(&mut record) {
+    match reader.from_reader(line.as_bytes()).read_record(&mut record) {
         Ok(true) if is_whole => Ok(record.iter().map(|cell| cell.trim().to_owned()).collect()),
         _ => Err(location.bad("record", "a quote at both ends of a quoted value", quote(line))),
     }

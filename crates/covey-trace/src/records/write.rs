@@ -30,7 +30,9 @@ fn write_rows(records: &Records, group_of: Option<&[u32]>, out: impl Write) -> i
         let hosts = [flow.src, flow.dst].map(|address| records.host(address));
         let label = hidden.label.map_or("", |label| &records.labels[label as usize]);
         let group = group_of.map(|groups| groups[place].to_string());
-        rows.write_row(flow, hosts, hidden, label, group)?;
+        let times = [Some(flow.start_s), hidden.end_s]
+            .map(|time| time.map(|seconds| records.on_clock(seconds).to_string()));
+        rows.write_row(flow, times, hosts, hidden, label, group)?;
     }
     rows.flush()
 }
@@ -60,27 +62,28 @@ impl<W: Write> RecordWriter<W> {
     /// # Errors
     /// Those of the output.
     pub fn write(&mut self, flow: &Observed, hidden: &Hidden) -> io::Result<()> {
-        self.write_row(flow, [flow.src, flow.dst].map(|it| it.to_string()), hidden, "", None)
+        let times = [Some(flow.start_s), hidden.end_s].map(|time| time.map(|s| s.to_string()));
+        self.write_row(flow, times, [flow.src, flow.dst].map(|it| it.to_string()), hidden, "", None)
     }
 
     fn write_row(
         &mut self,
         flow: &Observed,
+        [start_s, end_s]: [Option<String>; 2],
         [src, dst]: [String; 2],
         hidden: &Hidden,
         label: &str,
         group: Option<String>,
     ) -> io::Result<()> {
-        let some = |value: Option<f64>| value.map_or(String::new(), |value| value.to_string());
         let row = [
-            flow.start_s.to_string(),
+            start_s.unwrap_or_default(),
             src,
             dst,
             flow.sport.to_string(),
             flow.dport.to_string(),
             flow.protocol.to_string(),
-            some(hidden.bytes),
-            some(hidden.end_s),
+            hidden.bytes.map_or(String::new(), |bytes| bytes.to_string()),
+            end_s.unwrap_or_default(),
             label.to_owned(),
         ];
         self.out.write_record(row.iter().chain(&group)).map_err(of_output)
