@@ -5,6 +5,7 @@
 mod attach;
 mod bad_input;
 mod circles;
+mod collectors;
 mod common;
 mod config;
 mod crates;
