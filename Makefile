@@ -13,15 +13,15 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification simgrid-check attach-check attach-bench prometheus-check bpf
+.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification simgrid-check attach-check attach-bench prometheus-check bpf
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
 		printf '    make %-16s  %s\n' "$$target" "$$what"; done
 
-demo: ## Compare seven policies on a synthetic hour of traffic; writes a page with plots, out/demo.html
+demo: ## Build what simulates, compare seven policies on a synthetic hour, write a page with plots, out/demo.html
 	mkdir -p out
-	cargo run --locked --release --package covey -- compare builtin:fb-like --report out/demo.html
+	cargo run --locked --release --package covey --no-default-features -- compare builtin:fb-like --report out/demo.html
 	@echo
 	@echo 'The same with plots: $(CURDIR)/out/demo.html (open it in a browser)'
 
@@ -35,6 +35,9 @@ rust: ## Test all but the Python package
 
 python: ## Check and test the Python package alone
 	env -u MAKEFLAGS scripts/python.sh
+
+wheel: ## Build the wheel with the Python package and the command covey into dist
+	scripts/wheel.sh dist
 
 slow: ## Run the tests that `make test` leaves out because they take long; needs the Facebook trace
 	cargo test --locked --workspace --exclude covey-python -- --ignored
@@ -66,6 +69,8 @@ dead-soak: ## Kill applications, agents and the coordinator at random for an hou
 lint: ## Check format, lints and documentation; a warning is an error
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
+	@# As `make demo` builds it: without the live system.
+	cargo clippy --locked --package covey --no-default-features -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps
 
 circles: ## Check that no modules of a crate import each other in a circle; `make test` does, too

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Checks and tests the Python package in fresh environments: lints, types, the completeness of the
-# source distribution, the wheel that pip builds in an empty environment, the tests, and the
-# tutorial. The tests of the live system use the command `covey` of the profile `dev`, which is
+# source distribution, the wheel that pip builds in an empty environment, its command, the tests, and
+# the tutorial. The tests of the live system use the command `covey` of the profile `dev`, which is
 # compiled if it is absent.
 #
 # PYTHON names the interpreter (python3). If it is absent or older than 3.10, the script says so and
@@ -48,10 +48,10 @@ cargo fetch --quiet --locked
     cargo check --quiet --offline --manifest-path python/Cargo.toml)
 
 environment empty "$python"
-MATURIN_PEP517_ARGS='--profile dev' \
-    "$work/empty/bin/pip" wheel --quiet --no-deps --wheel-dir "$work/dist" .
+PYTHON=$python MATURIN_PEP517_ARGS='--profile dev' scripts/wheel.sh "$work/dist"
 "$work/empty/bin/pip" install --quiet "$work"/dist/covey-*.whl
 "$work/empty/bin/python" -m doctest python/covey/__init__.py
+"$work/empty/bin/covey" compare builtin:fb-like
 
 # The client's tests need a coordinator, agents, and an example. With this selection Cargo compiles
 # nothing beyond `make rust`.

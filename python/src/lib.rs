@@ -3,6 +3,7 @@
 //! Nothing is computed here: parsing, transformations, simulation, statistics and the words of errors
 //! are the crates'. The package's own files (`python/covey`) give it the shape that Python expects.
 
+mod command;
 mod conformance;
 mod errors;
 mod frame;
@@ -50,6 +51,8 @@ mod _core {
         styles.into_iter().map(look).collect()
     }
 
+    #[pymodule_export]
+    use crate::command::run_command;
     #[pymodule_export]
     use crate::conformance::check;
     #[pymodule_export]

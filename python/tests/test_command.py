@@ -1,0 +1,107 @@
+"""The command `covey` that the package installs."""
+
+import html
+import signal
+import subprocess
+import sys
+from pathlib import Path
+
+import covey
+import pytest
+from conftest import TINY
+
+COMMAND = Path(sys.executable).parent / "covey"
+LONG_S = 60.0
+
+pytestmark = pytest.mark.skipif(not COMMAND.exists(), reason="the package is not installed here")
+
+
+def run(*arguments: str, **how) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [COMMAND, *arguments], capture_output=True, text=True, timeout=LONG_S, check=False, **how
+    )
+
+
+def test_it_compares_policies():
+    ran = run("compare", "builtin:fb-like", "--policies", "fair,sebf")
+    assert (ran.returncode, ran.stderr) == (0, "")
+    means = {line.split()[0]: line.split()[1] for line in ran.stdout.splitlines() if line.strip()}
+    compared = covey.compare("builtin:fb-like", "fair,sebf", progress=False)
+    for policy in ("fair", "sebf"):
+        cct = compared[policy].summary()["cct_s"]["mean"]
+        assert means[policy] == f"{cct:.2f}"
+
+
+def test_an_error_is_one_line_with_its_status(tmp_path):
+    ran = run("simulate", "nowhere.txt", "--policy", "sebf", cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert ran.stderr.startswith("covey: nowhere.txt: ")
+    assert ran.stderr.count("\n") == 1
+    assert run("compare", "--polices", "fair").returncode == 2
+    assert run().returncode == 2
+
+
+def test_a_report_has_the_command_as_it_was_written(tmp_path):
+    (tmp_path / "tiny.txt").write_text(TINY)
+    ran = run("compare", "tiny.txt", "--policies=fair,sebf", "--report=a b.html", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    page = html.unescape((tmp_path / "a b.html").read_text())
+    assert "covey compare tiny.txt --policies=fair,sebf '--report=a b.html'" in page
+
+
+def test_a_reader_may_stop_early():
+    with subprocess.Popen(
+        [COMMAND, "trace", "convert", "builtin:fb-like", "-"],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline().startswith(b'{"covey_trace":1')
+        process.stdout.close()
+        assert process.wait(LONG_S) == 0
+        assert process.stderr
+        assert process.stderr.read() == b""
+
+
+def test_ctrl_c_ends_it_at_once():
+    """It reads a trace that does not end; a pipe that takes more than it holds has a reader."""
+    with subprocess.Popen(
+        [COMMAND, "simulate", "-", "--policy", "sebf"],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdin
+        process.stdin.write(b'{"covey_trace":1,"ports":2}\n')
+        for coflow in range(20_000):
+            flow = b'"flows":[{"src":0,"dst":1,"bytes":100}]'
+            process.stdin.write(b'{"id":"%d","arrival_s":0,%s}\n' % (coflow, flow))
+        process.stdin.flush()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LONG_S) == -signal.SIGINT
+        assert process.stderr
+        assert process.stderr.read() == b""
+
+
+def test_a_coordinator_ends_when_it_is_asked_to(tmp_path):
+    with subprocess.Popen(
+        [COMMAND, "serve", "--ports=2", "--clients=127.0.0.1:0", "--agents=127.0.0.1:0"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout
+        assert process.stdout.readline()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(LONG_S) == 0
+
+
+def test_it_starts_itself_once_more(tmp_path):
+    """The testbed starts the command for each host, for the coordinator and for agents."""
+    ran = run(
+        *("testbed", "builtin:fb-like:coflows=6", "--hosts", "2", "--loopback"),
+        *("--size", "1/1000000", "--time", "1/2000", "--policies", "sebf", "--link", "1gbps"),
+        cwd=tmp_path,
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert "all right" in ran.stdout
