@@ -5,6 +5,7 @@
 mod attach;
 mod bad_input;
 mod circles;
+mod claims;
 mod collectors;
 mod common;
 mod config;
