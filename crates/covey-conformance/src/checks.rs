@@ -3,7 +3,7 @@
 use covey_core::{AnyPolicy, Compression, Fabric, Promises};
 use covey_sim::bound::{bounds, isolated_ccts_s, on_the_wire};
 use covey_sim::{Outcome, simulate};
-use covey_trace::{Availability, Coflow, Flow, Workload};
+use covey_trace::{Availability, Coflow, Flow, Moment, Workload, read, write};
 
 use crate::violation::Violation;
 use crate::watch::Watch;
@@ -58,6 +58,33 @@ pub fn same_again(workload: &Workload, fabric: &Fabric, make: Make<'_>) -> Resul
     }
     let (first, second) = (ccts(&first), ccts(&second));
     Err(Violation(format!("the same run gives CCTs of {first:?} and then of {second:?}")))
+}
+
+/// Nothing changes when the clock of the trace starts elsewhere: every arrival is `seconds` later.
+///
+/// # Errors
+/// The shifted workload cannot be written and read, or a result changes in the last bit.
+pub fn the_clock_does_not_matter(
+    workload: &Workload,
+    fabric: &Fabric,
+    seconds: u32,
+    make: Make<'_>,
+) -> Result<(), Violation> {
+    let again = |seconds: f64| -> Result<Workload, Violation> {
+        let moment = Moment::from_secs(seconds);
+        let origin = moment.ok_or_else(|| Violation(format!("{seconds} s is no moment")))?;
+        let mut text = Vec::new();
+        let shifted = Workload { origin, ..workload.clone() };
+        write(&shifted, &mut text).map_err(|error| Violation(error.to_string()))?;
+        read(text.as_slice(), "shifted").map_err(|error| Violation(error.to_string()))
+    };
+    let found = run(&again(f64::from(seconds))?, fabric, make)?;
+    let expected = run(&again(0.0)?, fabric, make)?;
+    if format!("{found:?}") == format!("{expected:?}") {
+        return Ok(());
+    }
+    let (found, expected) = (ccts(&found), ccts(&expected));
+    Err(Violation(format!("{seconds} s later CCTs are {found:?} instead of {expected:?}")))
 }
 
 /// Nothing changes when ports get other names: port `p` becomes `names[p]`.

@@ -8,13 +8,16 @@ use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
 use crate::checks::{
     Limits, Make, compresses, is_local, names_of_ports_do_not_matter, nothing_is_too_fast,
-    rates_fit, same_again, starves_nobody,
+    rates_fit, same_again, starves_nobody, the_clock_does_not_matter,
 };
 use crate::violation::Violation;
 use crate::workloads::{Kind, as_trace, fabric, workload};
 
 /// Maximum number of attempts to shrink a workload that shows a violation.
 const MAX_SMALLER: usize = 1000;
+
+/// Seconds from 1970 to a day in 2023.
+const UNIX_S: u32 = 1_700_000_000;
 
 /// Checks a policy with these `promises` by every rule. Each case has one random workload, the same
 /// in each run. A violation contains the smallest workload found that shows it.
@@ -32,6 +35,7 @@ pub fn check(make: Make<'_>, promises: Promises, cases: u32) -> Result<(), Viola
         check_one(tree, |(workload, other, fabric, names)| {
             rates_fit(workload, fabric, promises, make)?;
             same_again(workload, fabric, make)?;
+            the_clock_does_not_matter(workload, fabric, UNIX_S, make)?;
             names_of_ports_do_not_matter(workload, fabric, names, make)?;
             // The codec is known only to the policy.
             if !compresses(workload, fabric, make)? {

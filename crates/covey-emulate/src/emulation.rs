@@ -167,10 +167,7 @@ impl Emulation {
     /// # Errors
     /// The simulator cannot represent the workload, or does not finish it.
     pub fn run(&self, workload: &Workload) -> Result<Outcome, EmulationError> {
-        match self.run {
-            Run::CoflowSim(policy) => coflowsim::run(workload, policy),
-            Run::PhilaeAuthors(with) => philae_authors::run(workload, with),
-        }
+        Ok(self.run_with_estimates(workload)?.0)
     }
 
     /// Like [`run`](Self::run), with the estimate of each coflow under a policy that samples.
@@ -181,16 +178,62 @@ impl Emulation {
         &self,
         workload: &Workload,
     ) -> Result<(Outcome, Vec<Option<Estimate>>), EmulationError> {
-        match self.run {
-            Run::CoflowSim(_) => Ok((self.run(workload)?, vec![None; workload.coflows.len()])),
-            Run::PhilaeAuthors(with) => philae_authors::run_with_estimates(workload, with),
-        }
+        let phase_s = phase_s(workload);
+        let mut shifted = workload.clone();
+        shifted.coflows.iter_mut().for_each(|coflow| coflow.arrival_s += phase_s);
+        let (mut outcome, estimates) = match self.run {
+            Run::CoflowSim(policy) => {
+                (coflowsim::run(&shifted, policy)?, vec![None; workload.coflows.len()])
+            }
+            Run::PhilaeAuthors(with) => philae_authors::run_with_estimates(&shifted, with)?,
+        };
+        let coflows = outcome.coflows.iter_mut();
+        let times = coflows.flat_map(|it| [&mut it.release_s, &mut it.completion_s]);
+        let times = times.chain(&mut outcome.flow_start_s).chain(&mut outcome.flow_completion_s);
+        times.for_each(|time_s| *time_s -= phase_s);
+        Ok((outcome, estimates))
+    }
+}
+
+/// Seconds from the start of a bin, in which both simulators admit coflows, to the origin. They bin arrivals from the
+/// zero of the trace's clock, which may be so far away that they never come to the first coflow. A coflow that arrives
+/// at the end of a bin is admitted with it.
+fn phase_s(workload: &Workload) -> f64 {
+    const BIN_MS: f64 = 10_240.0;
+    let origin_ms = (workload.origin.as_secs() * 1e3).round();
+    match origin_ms % BIN_MS {
+        phase_ms if phase_ms == 0.0 && origin_ms > 0.0 => BIN_MS / 1e3,
+        phase_ms => phase_ms / 1e3,
     }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_clock_may_start_at_any_bin() {
+        let run = |start_ms: u64| {
+            let arrivals = [0, 1_000, 10_240, 11_000, 40_000];
+            let lines = (0..)
+                .zip(arrivals)
+                .map(|(id, ms)| format!("{id} {} 1 0 1 1:50.0\n", start_ms + ms));
+            let text = format!("2 5\n{}", lines.collect::<String>());
+            let workload = covey_trace::read(text.as_bytes(), "t").expect("a trace");
+            ["fair", "sebf"].map(|name| {
+                let emulation = Emulation::new(Simulator::CoflowSim, name).expect("a policy");
+                let outcome = emulation.run(&workload).expect("a run");
+                outcome.coflows.iter().map(|coflow| coflow.cct_s()).collect::<Vec<f64>>()
+            })
+        };
+        for start_ms in [0, 1, 5_000, 10_240] {
+            let bins = 10_240 * 166_000_000;
+            let (near, far) = (run(start_ms + 10_240), run(start_ms + bins));
+            for (near, far) in near.iter().flatten().zip(far.iter().flatten()) {
+                assert!((near - far).abs() < 1e-9, "{near} {far}");
+            }
+        }
+    }
 
     #[test]
     fn every_listed_policy_is_a_different_one() {

@@ -69,7 +69,10 @@ impl Error {
     /// Whether the user's input is wrong. If not, the simulation or the operating system failed.
     pub fn is_input(&self) -> bool {
         match self {
-            Error::Sim(error) => matches!(error, SimError::Ports { .. } | SimError::Cycle { .. }),
+            Error::Sim(error) => matches!(
+                error,
+                SimError::Ports { .. } | SimError::Cycle { .. } | SimError::Resolution { .. }
+            ),
             Error::Report(_) => false,
             _ => true,
         }

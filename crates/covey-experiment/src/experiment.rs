@@ -66,7 +66,7 @@ impl<'a> Experiment<'a> {
             barrier: setup.barrier,
             emulated: setup.emulated.is_some(),
             appearing: None,
-            processors: Availability::open(&setup.cpu, workload.ports)?,
+            processors: Availability::open(&setup.cpu, workload.ports, workload.origin)?,
         })
     }
 

@@ -14,6 +14,18 @@ pub enum SimError {
         /// Ports of the fabric.
         fabric: u32,
     },
+    /// An `f64` does not tell times apart that differ by the time of the shortest flow.
+    #[error(
+        "the last flow starts {span_s} s after the origin, where 64-bit numbers of seconds are {resolution_s:.1e} s apart, and the shortest flow takes {shortest_s:.1e} s: expected a shorter trace (cut it into parts, each of which starts at its first arrival)"
+    )]
+    Resolution {
+        /// Seconds from the origin of the workload to the last start of a flow.
+        span_s: f64,
+        /// Seconds from this time to the next `f64`.
+        resolution_s: f64,
+        /// Seconds that the shortest flow takes on the fastest link.
+        shortest_s: f64,
+    },
     /// Parents form a cycle, so these coflows can never start.
     #[error("coflow '{coflow}' waits for itself: its parents form a cycle")]
     Cycle {

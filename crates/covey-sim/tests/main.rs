@@ -3,6 +3,7 @@
 //! One program, because each test program takes seconds to compile and link.
 
 mod bound;
+mod clock;
 mod common;
 mod compression;
 mod conformance;

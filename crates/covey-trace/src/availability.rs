@@ -4,6 +4,7 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
+use crate::Moment;
 use crate::error::{TraceError, quote};
 use crate::limits::MAX_TIME_S;
 use crate::read::{Lines, number};
@@ -11,7 +12,7 @@ use crate::read::{Lines, number};
 /// A change of the available share of a processor.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Change {
-    /// Time of the change, in seconds since the start of the trace.
+    /// Time of the change, in seconds after the origin of the workload; it may be negative.
     pub time_s: f64,
     /// The port; `None` for all ports.
     pub port: Option<u32>,
@@ -47,11 +48,11 @@ impl Availability {
     }
 
     /// Reads `text` of a command line: a share for all ports and times, from 0 to 1, or else the
-    /// name of a file for [`Availability::read`].
+    /// name of a file for [`Availability::read`]. `origin` is that of the workload.
     ///
     /// # Errors
     /// Those of [`Availability::read`]; a number out of range; a file that cannot be read.
-    pub fn open(text: &str, ports: u32) -> Result<Availability, TraceError> {
+    pub fn open(text: &str, ports: u32, origin: Moment) -> Result<Availability, TraceError> {
         if let Ok(share) = text.parse::<f64>() {
             if !(0.0..=1.0).contains(&share) {
                 return Err(TraceError::Argument {
@@ -72,16 +73,21 @@ impl Availability {
                 None => error,
             }
         })?;
-        Availability::read(BufReader::new(file), &name, ports)
+        Availability::read(BufReader::new(file), &name, ports, origin)
     }
 
     /// Reads comma-separated values under the header `port,from_s,share`: from that second of the
-    /// trace on, the port's processor has that share. A port of `*` means all ports. `name` names
+    /// trace's clock on, the port's processor has that share. A port of `*` means all ports. `name` names
     /// the source in messages.
     ///
     /// # Errors
     /// An error of a line, with its number and field.
-    pub fn read(source: impl BufRead, name: &str, ports: u32) -> Result<Availability, TraceError> {
+    pub fn read(
+        source: impl BufRead,
+        name: &str,
+        ports: u32,
+        origin: Moment,
+    ) -> Result<Availability, TraceError> {
         const HEADER: &str = "port,from_s,share";
         let mut lines = Lines::new(source, name);
         match lines.next()? {
@@ -107,7 +113,8 @@ impl Availability {
                 },
             };
             let text = field("from_s", "seconds")?;
-            let time_s = number(location, "from_s", "seconds", text, MAX_TIME_S)?;
+            let from_s = number(location, "from_s", "seconds", text, MAX_TIME_S)?;
+            let time_s = Moment::parse(text).map_or(from_s, |moment| moment.since(origin));
             let share = number(location, "share", "a share", field("share", "a share")?, 1.0)?;
             if let Some(text) = fields.next() {
                 return Err(location.bad("end of line", "nothing after share", quote(text)));
@@ -123,7 +130,8 @@ mod tests {
     use super::*;
 
     fn read(text: &str) -> Result<Availability, String> {
-        Availability::read(text.as_bytes(), "cpu.csv", 4).map_err(|error| error.to_string())
+        Availability::read(text.as_bytes(), "cpu.csv", 4, Moment::ZERO)
+            .map_err(|error| error.to_string())
     }
 
     #[test]
@@ -131,7 +139,19 @@ mod tests {
         let read = read("port,from_s,share\n2,3.5,0.25\n*, 1, 0\n\n").unwrap();
         let change = |time_s, port, share| Change { time_s, port, share };
         assert_eq!(read.changes(), [change(1.0, None, 0.0), change(3.5, Some(2), 0.25)]);
-        assert_eq!(Availability::open("0.5", 4).unwrap().changes(), [change(0.0, None, 0.5)]);
+        assert_eq!(
+            Availability::open("0.5", 4, Moment::ZERO).unwrap().changes(),
+            [change(0.0, None, 0.5)]
+        );
+    }
+
+    #[test]
+    fn times_are_on_the_clock_of_the_trace() {
+        let text = "port,from_s,share\n*,1700000000.000002,0\n*,0,0.5\n";
+        let origin = Moment::parse("1700000000").unwrap();
+        let read = Availability::read(text.as_bytes(), "cpu.csv", 4, origin).unwrap();
+        let times: Vec<f64> = read.changes().iter().map(|change| change.time_s).collect();
+        assert_eq!(times, [-1.7e9, 2e-6]);
     }
 
     #[test]
@@ -173,7 +193,7 @@ mod tests {
             "cpu.csv: line 1: header: expected port,from_s,share, found the end of the file"
         );
         assert_eq!(
-            Availability::open("2", 4).unwrap_err().to_string(),
+            Availability::open("2", 4, Moment::ZERO).unwrap_err().to_string(),
             "cpu: expected a share from 0 to 1, or a file, found \"2\""
         );
     }

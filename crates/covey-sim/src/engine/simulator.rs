@@ -1,7 +1,7 @@
 //! Runs simulations.
 
 use covey_core::alloc::Allocator;
-use covey_core::{AnyPolicy, Codec, Driver, Fabric, Observed, Traffic};
+use covey_core::{AnyPolicy, Codec, Driver, Fabric, Observed, Time, Traffic};
 use covey_trace::observe::{HOSTS_ALONE, appear};
 use covey_trace::{Availability, Workload};
 
@@ -17,7 +17,7 @@ const PATIENCE: u32 = 10_000;
 /// Simulates `workload` on `fabric` under `policy`; errors call the policy `name`.
 ///
 /// # Errors
-/// The workload does not fit the fabric, or the policy's plan cannot be executed or leaves a coflow
+/// The workload does not fit the fabric, it lasts so long that an `f64` cannot tell times apart, or the policy's plan cannot be executed or leaves a coflow
 /// without service for ever.
 pub fn simulate(
     workload: &Workload,
@@ -116,6 +116,7 @@ impl Simulator {
             let fabric = self.fabric.ports();
             return Err(SimError::Ports { workload: workload.ports, fabric });
         }
+        check_resolution(workload, &self.fabric)?;
         let mut traffic = self.traffic.take().unwrap_or_else(|| {
             let allocator =
                 self.by_steps_above.map_or_else(Default::default, Allocator::by_steps_above);
@@ -138,6 +139,32 @@ impl Simulator {
         self.traffic = Some(driver.into_traffic());
         result.map(|()| self.parts.records.take())
     }
+}
+
+/// The part of the shortest flow's own time by which a time may be wrong.
+const TOLERANCE: f64 = 1e-3;
+
+/// Checks that times are exact to a nanosecond throughout the workload, or to a small part of the time that
+/// the shortest flow takes.
+fn check_resolution(workload: &Workload, fabric: &Fabric) -> Result<(), SimError> {
+    let starts = workload
+        .coflows
+        .iter()
+        .flat_map(|coflow| coflow.flows.iter().map(|flow| coflow.arrival_s + flow.start_s));
+    let last = Time::from_secs(starts.fold(0.0, |last, start| f64::max(last, start.abs())));
+    let slack_s = last.slack_s();
+    if slack_s <= Time::RESOLUTION_S {
+        return Ok(());
+    }
+    let flows = workload.coflows.iter().flat_map(|coflow| &coflow.flows);
+    let bytes = flows.map(|flow| flow.bytes).filter(|&bytes| bytes > 0.0);
+    let fastest = fabric.capacity().iter().copied().fold(0.0, f64::max);
+    let shortest_s = bytes.fold(f64::INFINITY, f64::min) / fastest;
+    if slack_s <= TOLERANCE * shortest_s {
+        return Ok(());
+    }
+    let span_s = last.as_secs();
+    Err(SimError::Resolution { span_s, resolution_s: span_s.next_up() - span_s, shortest_s })
 }
 
 /// Runs one round after another until there are no more events.
