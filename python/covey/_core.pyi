@@ -222,7 +222,8 @@ class Result:
     def timeline(self) -> Frame:
         """A row for each time in which a coflow sends out of a port at one rate.
 
-        coflow_id, port, start_s, end_s, bytes_per_s. Needs ``simulate(..., timeline=True)``.
+        coflow_id, port, start_s, end_s, bytes_per_s, duration_s. Needs
+        ``simulate(..., timeline=True)``.
         """
 
     def summary(self) -> dict[str, Any]:

@@ -316,7 +316,8 @@ impl Result {
 
     /// A row for each time in which a coflow sends out of a port at one rate.
     ///
-    /// coflow_id, port, start_s, end_s, bytes_per_s. Needs ``simulate(..., timeline=True)``.
+    /// coflow_id, port, start_s, end_s, bytes_per_s, duration_s. Needs
+    /// ``simulate(..., timeline=True)``.
     #[getter]
     fn timeline(&self) -> PyResult<Frame> {
         timeline::frame(&self.kept.workload, self.kept.spans()?)
