@@ -156,6 +156,14 @@ fn broken_files_name_line_and_field() {
         (String::new(), "site.txt: line 1: header: expected 'covey-topology 1', or"),
         ("{}".to_owned(), "site.txt: line 1: header: expected 'covey-topology 1', or"),
         (
+            "<!DOCTYPE html>".to_owned(),
+            "as in a .topo file of htsim, found an HTML or XML file: save",
+        ),
+        (
+            "Nodes 4\nConnections 1\n".to_owned(),
+            "line 2: key: expected a topology (.topo), found a connection matrix (.cm)",
+        ),
+        (
             after("link a -- nowhere"),
             "line 15: to: expected the name of a host or switch, found \"nowhere\"",
         ),

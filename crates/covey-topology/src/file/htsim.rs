@@ -93,6 +93,10 @@ impl Description {
             *tier = Some(next);
             return Ok(());
         }
+        if lower_case == "connections" {
+            let found = "a connection matrix (.cm), which is a trace and no topology";
+            return Err(at.bad("key", "a topology (.topo)", found));
+        }
         if lower_case.starts_with("queue") {
             return Ok(());
         }

@@ -38,6 +38,11 @@ pub fn read(mut source: impl BufRead, name: &str, rate: f64) -> Result<FileTopol
                 let first = line.to_owned();
                 return htsim::read((location, first), lines);
             }
+            _ if line.trim_start().starts_with('<') => {
+                let found =
+                    "an HTML or XML file: save the topology itself, not a page that shows it";
+                return Err(location.bad("header", expected, found));
+            }
             _ => return Err(location.bad("header", expected, quote(line))),
         }
     }
