@@ -202,7 +202,7 @@ impl Identify {
         for (option, file) in [("--hosts", &self.hosts), ("--per-flow", &self.per_flow)] {
             let Some(file) = file else { continue };
             output::check_format(option, file, output::TABLE)?;
-            output::check_apart(option, file, &self.file)?;
+            self.files.iter().try_for_each(|input| output::check_apart(option, file, input))?;
         }
         match &self.report {
             Some(file) => output::check_format("--report", file, output::PAGE),

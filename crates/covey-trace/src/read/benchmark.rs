@@ -5,17 +5,14 @@
 //! A reducer's MB are shared equally by the mappers: one flow per pair. Flows come mapper by
 //! mapper, and for each mapper reducer by reducer, both in the order of the line. The format merges
 //! the tasks of a rack; where a line names a rack twice, the reader merges them as CoflowSim does.
-//!
-//! Public copies lack the first line, `PORTS COFLOWS`. Then the largest rack gives the number of ports.
 
 use super::draft::Draft;
 use super::fields::{Fields, number};
-use super::format::{Format, LineFormat, Notes, Rest};
-use super::line_formats::CoflowLines;
+use super::format::LineFormat;
 use super::shuffle::{Shuffle, reducer};
-use crate::error::{Location, TraceError, quote};
+use crate::error::{TraceError, quote};
 use crate::limits::{MAX_PORTS, MAX_WEIGHT};
-use crate::workload::{Coflow, Workload};
+use crate::workload::Coflow;
 
 /// The format without weights.
 pub(super) const FORMAT: LineFormat = LineFormat {
@@ -30,10 +27,6 @@ pub(super) const WEIGHTED: LineFormat = LineFormat {
     seems: |_| false,
     coflow: |fields, draft| coflow(fields, draft, true),
 };
-
-/// Coflows of either format without a line before them.
-pub(super) const WITHOUT_HEADER: Format =
-    Format { accepts: |line| (FORMAT.fits)(line) || (WEIGHTED.fits)(line), read: without_header };
 
 /// Whether the numbers of mappers and of reducers are right in a line in which the former is field `at`.
 fn fits(line: &str, at: usize) -> bool {
@@ -80,26 +73,4 @@ fn coflow(mut fields: Fields<'_>, draft: &mut Draft, weighted: bool) -> Result<(
     let flows = shuffle.flows(location, draft)?;
     let coflow = Coflow { weight, ..Coflow::new(id, 0.0, flows) };
     draft.push(location, coflow, arrival, Vec::new())
-}
-
-fn without_header(
-    location: Location<'_>,
-    first: &str,
-    mut lines: Rest<'_>,
-    name: &str,
-    notes: Notes<'_>,
-) -> Result<Workload, TraceError> {
-    let mut draft = Draft::new(MAX_PORTS);
-    let mut coflows = CoflowLines::default();
-    coflows.take(location, first, &mut draft)?;
-    while let Some((location, line)) = lines.next()? {
-        coflows.take(location, line, &mut draft)?;
-    }
-    coflows.finish(name, &mut draft)?;
-    draft.fit_ports();
-    notes(&format!(
-        "{name}: no first line PORTS COFLOWS: {} ports, from the largest rack",
-        draft.ports()
-    ));
-    draft.finish(name, notes)
 }

@@ -2,11 +2,13 @@
 
 use std::collections::HashMap;
 
-use super::format::Notes;
 use crate::Moment;
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES, MAX_PARENTS};
 use crate::workload::{Coflow, Workload};
+
+/// Gets each line about what was guessed or changed in a trace.
+pub(crate) type Notes<'a> = &'a mut dyn FnMut(&str);
 
 /// The coflows read so far.
 pub(crate) struct Draft {

@@ -3,13 +3,11 @@
 use std::io::BufRead;
 
 use super::draft::Draft;
+pub(crate) use super::draft::Notes;
 use super::fields::Fields;
 use super::lines::Lines;
 use crate::error::{Location, TraceError};
 use crate::workload::Workload;
-
-/// Gets each line about what was guessed or changed in a trace.
-pub(crate) type Notes<'a> = &'a mut dyn FnMut(&str);
 
 /// The lines of a trace after the first.
 pub(crate) type Rest<'a> = Lines<'a, &'a mut dyn BufRead>;

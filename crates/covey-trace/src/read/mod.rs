@@ -1,5 +1,6 @@
 //! Reads a trace file in any of the formats.
 
+mod bare;
 mod benchmark;
 mod compressed;
 mod connections;
@@ -35,7 +36,7 @@ static FORMATS: &[Format] = &[
     hpcc::FORMAT,
     connections::FORMAT,
     sunflow::FORMAT,
-    benchmark::WITHOUT_HEADER,
+    bare::FORMAT,
     counted::FORMAT,
 ];
 
