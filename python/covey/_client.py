@@ -92,6 +92,7 @@ class Client(Base):
         *,
         name: str | None = None,
         parents: Iterable[int] = (),
+        barrier: bool = False,
         weight: float = 1.0,
         deadline_s: float | None = None,
         open: bool = False,
@@ -99,15 +100,17 @@ class Client(Base):
     ) -> Coflow:
         """Register a coflow: `(src, dst)` or `(src, dst, bytes)` of each of its flows.
 
-        Ports are the numbers of hosts. `parents` are numbers of the coflows that it depends on. An
-        `open` coflow does not end with its last flow, because `Coflow.update` will add more. `lease_s`
-        is the client's `lease` if nothing is said.
+        Ports are the numbers of hosts. `parents` are numbers of the coflows that it depends on:
+        with `barrier`, its flows wait until those have ended. An `open` coflow does not end with
+        its last flow, because `Coflow.update` will add more. `lease_s` is the client's `lease` if
+        nothing is said.
         Raises `CoordinatorError` if the coordinator refuses.
         """
         spec = registration(
             flows,
             name=name,
             parents=parents,
+            barrier=barrier,
             weight=weight,
             deadline_s=deadline_s,
             open=open,

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use covey_proto::{CodecName, FlowAnswer, FlowKey, FlowKeys};
+use covey_proto::{CodecName, FlowAnswer, FlowKey, FlowKeys, OpeningAnswer};
 
 use crate::share::{Progress, Share};
 
@@ -30,7 +30,7 @@ pub trait Enforcer: Send {
 }
 
 /// What an enforcer hears of the coordinator, apart from schedules.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq)]
 pub enum CoordinatorEvent<'a> {
     /// A session has begun.
     Joined {
@@ -45,4 +45,6 @@ pub enum CoordinatorEvent<'a> {
     Keys(Option<&'a FlowKeys>),
     /// The coordinator's answers to [`Progress::asks`].
     Answered(&'a [FlowAnswer]),
+    /// The coordinator's answers to [`Progress::openings`].
+    Openings(&'a [OpeningAnswer]),
 }

@@ -7,8 +7,9 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{
     CodecName, Connected, Direction, Ended, Entry, FlowAnswer, FlowCheck, FlowKey, FlowKeys,
-    FromApp, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL_FLOWS, Mac, Means, OLDEST_LOCAL, Proof,
-    ProofRefusal, Sent, ToApp,
+    FlowOpening, FromApp, LOCAL_OPENINGS, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL_FLOWS, Mac, Means,
+    OLDEST_LOCAL, OpeningAnswer, OpeningError, Proof, ProofRefusal, Sent, Side, ToApp,
+    WrongOpening,
 };
 
 use crate::app_id::AppId;
@@ -20,6 +21,12 @@ const MAX_FLOWS: usize = 100_000;
 
 /// Maximum number of questions about proofs whose answers an application has not been told.
 const MAX_UNANSWERED: usize = 2 * MAX_FLOWS;
+
+/// Maximum number of flows that were opened and wait for the coordinator's answer. Others go unchecked.
+const MAX_OPENING: usize = 2 * MAX_FLOWS;
+
+/// For so many ticks, at least, an application hears what the coordinator answers of a flow that it receives.
+const OPENING_TICKS: u32 = 50;
 
 /// Connections of flows that have changed; `None` for a connection that is gone.
 pub type Moved = BTreeMap<FlowKey, Option<Ends>>;
@@ -63,6 +70,7 @@ struct News {
     proving: bool,
     proofs: Vec<(FlowKey, Direction, Option<Proof>)>,
     checked: Vec<(u32, Option<ProofRefusal>)>,
+    openings: Vec<OpeningAnswer>,
 }
 
 impl News {
@@ -74,6 +82,7 @@ impl News {
             && self.acknowledged.is_empty()
             && self.proofs.is_empty()
             && self.checked.is_empty()
+            && self.openings.is_empty()
     }
 }
 
@@ -101,6 +110,7 @@ struct Unreported {
     /// Flows that were opened (true) or that no application has open any more (false), in order.
     opened: Vec<(FlowKey, bool)>,
     sent: BTreeMap<FlowKey, Sent>,
+    openings: Vec<FlowOpening>,
 }
 
 /// The applications of a host and their flows.
@@ -119,6 +129,11 @@ pub struct FlowTable {
     proofs: Proofs,
     /// Headers of flows that were refused, and why, since they were last taken.
     refused: Vec<(FlowCheck, ProofRefusal)>,
+    /// The application that waits for an answer about each flow that it has opened, and the tick of its question.
+    opening: BTreeMap<(FlowKey, Side), (AppId, u32)>,
+    /// Flows that were opened wrongly, since they were last taken.
+    wrong: Vec<WrongOpening>,
+    ticks: u32,
     /// Connections that have changed since they were last taken.
     moved: Moved,
     /// Applications that have news since they were last taken.
@@ -139,6 +154,9 @@ impl FlowTable {
             unreported: Unreported::default(),
             proofs: Proofs::default(),
             refused: Vec::new(),
+            opening: BTreeMap::new(),
+            wrong: Vec::new(),
+            ticks: 0,
             moved: Moved::new(),
             woken: BTreeSet::new(),
         }
@@ -152,6 +170,7 @@ impl FlowTable {
     /// An application's connection is closed; its flows are gone.
     pub fn closed(&mut self, id: AppId) {
         self.woken.remove(&id);
+        self.opening.retain(|_, (app, _)| *app != id);
         for key in self.apps.remove(&id).unwrap_or_default().flows {
             self.disown(id, key);
         }
@@ -161,6 +180,7 @@ impl FlowTable {
         // Another application may have opened the flow since.
         if self.owners.get(&key) == Some(&id) {
             self.owners.remove(&key);
+            self.opening.remove(&(key, Side::Sends));
             self.unreported.sent.remove(&key);
             if self.open.remove(&key) {
                 self.unreported.opened.push((key, false));
@@ -206,9 +226,16 @@ impl FlowTable {
                 if !app.news.changed.is_empty() {
                     self.woken.insert(id);
                 }
+                let others = keys.iter().filter(|key| self.open.contains(key));
+                let taken: Vec<(AppId, FlowKey)> =
+                    others.filter_map(|key| Some((*self.owners.get(key)?, *key))).collect();
                 self.open.extend(&keys);
                 self.unreported.opened.extend(keys.iter().map(|key| (*key, true)));
                 self.owners.extend(keys.into_iter().map(|key| (key, id)));
+                for (other, key) in taken.into_iter().filter(|(other, _)| *other != id) {
+                    let found = Err(OpeningError::Taken);
+                    self.tell_opening(other, OpeningAnswer { key, side: Side::Sends, found });
+                }
             }
             FromApp::Ended(flows) => {
                 if app.flows.len() + flows.len() > MAX_FLOWS {
@@ -220,6 +247,7 @@ impl FlowTable {
                     app.news.changed.remove(&ended.key);
                     self.owners.insert(ended.key, id);
                     self.open.remove(&ended.key);
+                    self.opening.remove(&(ended.key, Side::Sends));
                     self.unreported.sent.remove(&ended.key);
                     self.moved.extend(self.greeting.means.shapes().then_some((ended.key, None)));
                     self.unreported.ended.push(ended);
@@ -260,8 +288,42 @@ impl FlowTable {
                     checks.into_iter().for_each(|check| proofs.check(id, check, told));
                 });
             }
+            FromApp::Opens(openings) => {
+                for opening in openings {
+                    if self.opening.len() < MAX_OPENING {
+                        let asks = (opening.key, opening.side);
+                        self.opening.insert(asks, (id, self.ticks));
+                        self.unreported.openings.push(opening);
+                    }
+                }
+            }
         }
         Ok(())
+    }
+
+    /// The coordinator has answered what is registered of flows that applications have opened.
+    pub fn found(&mut self, answers: &[OpeningAnswer]) {
+        for &answer in answers {
+            if let Some((id, _)) = self.opening.remove(&(answer.key, answer.side)) {
+                self.tell_opening(id, answer);
+            }
+        }
+    }
+
+    fn tell_opening(&mut self, id: AppId, answer: OpeningAnswer) {
+        let OpeningAnswer { key, side, found } = answer;
+        if let Err(why) = found {
+            self.wrong.push(WrongOpening { key, side, why });
+        }
+        if let Some(app) = self.apps.get_mut(&id).filter(|app| app.version >= LOCAL_OPENINGS) {
+            app.news.openings.push(answer);
+            self.woken.insert(id);
+        }
+    }
+
+    /// Takes the flows that were opened wrongly since the last call.
+    pub fn take_wrong(&mut self) -> Vec<WrongOpening> {
+        std::mem::take(&mut self.wrong)
     }
 
     /// Changes the state of proofs, and tells applications what comes of it.
@@ -313,11 +375,17 @@ impl FlowTable {
     /// A fifth of a second has gone by.
     pub fn tick(&mut self) {
         self.with_proofs(Proofs::tick);
+        self.ticks = self.ticks.wrapping_add(1);
+        if self.ticks.is_multiple_of(OPENING_TICKS) {
+            let now = self.ticks;
+            let is_new = |asked: u32| now.wrapping_sub(asked) <= OPENING_TICKS;
+            self.opening.retain(|(_, side), (_, asked)| *side == Side::Sends || is_new(*asked));
+        }
     }
 
     /// Whether the coordinator has to be asked something of flows.
     pub fn has_asks(&self) -> bool {
-        self.proofs.has_asks()
+        self.proofs.has_asks() || !self.unreported.openings.is_empty()
     }
 
     /// Takes the headers of flows that were refused since the last call, and why.
@@ -384,8 +452,16 @@ impl FlowTable {
     /// Adds to `out` what an application must be told now. Called when its connection can take it.
     pub fn take_messages(&mut self, id: AppId, out: &mut Vec<ToApp>) {
         let Some(app) = self.apps.get_mut(&id).filter(|app| !app.news.is_empty()) else { return };
-        let News { welcome, coordinator, changed, acknowledged, proving, proofs, checked } =
-            std::mem::take(&mut app.news);
+        let News {
+            welcome,
+            coordinator,
+            changed,
+            acknowledged,
+            proving,
+            proofs,
+            checked,
+            openings,
+        } = std::mem::take(&mut app.news);
         app.unanswered -= proofs.len() + checked.len();
         if welcome {
             let Greeting { port, means, report_every_s } = self.greeting;
@@ -394,6 +470,8 @@ impl FlowTable {
         if proving {
             out.push(ToApp::Proving(self.proofs.is_proving()));
         }
+        // Before proofs: an application that has one knows whether its flow is opened wrongly.
+        out.extend(openings.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Openings(some.to_vec())));
         out.extend(proofs.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Proofs(some.to_vec())));
         out.extend(checked.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Checked(some.to_vec())));
         if coordinator {
@@ -418,7 +496,8 @@ impl FlowTable {
 
     /// Returns what flows have done since the last call.
     pub fn take_progress(&mut self) -> Progress {
-        let Unreported { ended, written, opened, sent } = std::mem::take(&mut self.unreported);
+        let unreported = std::mem::take(&mut self.unreported);
+        let Unreported { ended, written, opened, sent, openings } = unreported;
         let (refused, unproven) = self.proofs.take_counts();
         Progress {
             ended,
@@ -426,6 +505,7 @@ impl FlowTable {
             opened,
             sent: sent.into_values().collect(),
             asks: self.proofs.take_asks(),
+            openings,
             refused,
             unproven,
             ..Progress::default()

@@ -83,6 +83,9 @@ impl Apps {
                 format!("flow {} of coflow {}: {refusal}", check.key.flow, check.key.coflow);
             self.refusals.refuse(Reason::Credential, check.peer, None, detail);
         }
+        for wrong in table.take_wrong() {
+            self.refusals.refuse(Reason::Registration, "an application", None, wrong);
+        }
         result
     }
 }
@@ -226,6 +229,7 @@ impl Enforcer for Local {
                 self.apps.with(|table| table.set_keys(keys.map(|keys| (*keys, hmac_sha256 as _))));
             }
             CoordinatorEvent::Answered(answers) => self.apps.with(|table| table.answered(answers)),
+            CoordinatorEvent::Openings(answers) => self.apps.with(|table| table.found(answers)),
         }
     }
 }

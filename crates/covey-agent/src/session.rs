@@ -287,6 +287,10 @@ async fn talk(
                         ToAgent::Tokens(answers) => {
                             enforcer.heard(CoordinatorEvent::Answered(answers));
                         }
+                        ToAgent::Openings(answers) => {
+                            let answers = agent.tell_openings(answers.clone());
+                            enforcer.heard(CoordinatorEvent::Openings(&answers));
+                        }
                         _ => {}
                     }
                     is_changed |= agent.heard(message, &mut out).map_err(SessionEnd::Refused)?;

@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use covey_proto::{Appearance, CodecName, Ended, FlowAsk, FlowKey, Sent};
+use covey_proto::{Appearance, CodecName, Ended, FlowAsk, FlowKey, FlowOpening, Sent};
 
 /// How a flow is served.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -38,6 +38,8 @@ pub struct Progress {
     pub has_not_looked: bool,
     /// What the coordinator is asked of flows that begin.
     pub asks: Vec<FlowAsk>,
+    /// Flows that applications have opened, of which the coordinator is asked whether that is right.
+    pub openings: Vec<FlowOpening>,
     /// Number of headers of flows that were refused.
     pub refused: u64,
     /// Number of flows that were taken although their headers have no proof.

@@ -216,6 +216,11 @@ impl Watch {
         coflows
     }
 
+    /// Whether a flow is idle, or the application that had it open is gone.
+    pub fn is_unused(&self, key: FlowKey) -> bool {
+        self.unused.contains_key(&key)
+    }
+
     /// Flows that are open and idle.
     pub fn idle(&self) -> impl Iterator<Item = FlowKey> {
         self.unused.iter().filter(|(_, of)| **of == Use::Idle).map(|(key, _)| *key)

@@ -4,8 +4,8 @@ use covey_agent::{Agent, AppId, FlowTable, Progress};
 use covey_api::hmac_sha256;
 use covey_proto::{
     Direction, FlowAnswer, FlowAsk, FlowCheck, FlowKey, FlowKeys, FlowTokens, FromAgent, FromApp,
-    Key, LOCAL_VERSION, Means, OLDEST_LOCAL, Proof, ProofRefusal, Purpose, ToAgent, ToApp, Token,
-    VERSION, Welcome,
+    Key, LOCAL_VERSION, Means, OLDEST_LOCAL, Proof, ProofRefusal, Purpose, TOKENS, ToAgent, ToApp,
+    Token, VERSION, Welcome,
 };
 
 const KEY: FlowKey = FlowKey { coflow: 7, flow: 2 };
@@ -52,7 +52,7 @@ fn only_a_coordinator_that_knows_tokens_is_asked_and_told() {
     let progress = Progress { asks: vec![ask], refused: 1, unproven: 2, ..Progress::default() };
     let mut agent = Agent::new(0, Vec::new());
     for (version, says) in [
-        (VERSION - 1, vec![]),
+        (TOKENS - 1, vec![]),
         // What the one before did not hear is said, too.
         (VERSION, vec![FromAgent::Asks(vec![ask]), FromAgent::Checked { refused: 2, unproven: 4 }]),
     ] {

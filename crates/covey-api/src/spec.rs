@@ -18,6 +18,10 @@ pub struct CoflowSpec {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub parents: Vec<u64>,
+    /// Whether its flows wait until all of its parents have ended or were removed. If not, they may start at once, and
+    /// the parents come first where they contend, in policies that go by DAGs.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub barrier: bool,
     /// Weight in a weighted mean of completion times.
     #[serde(default = "one")]
     pub weight: f64,
@@ -42,6 +46,7 @@ impl CoflowSpec {
         CoflowSpec {
             name: None,
             parents: Vec::new(),
+            barrier: false,
             weight: one(),
             deadline_s: None,
             open: false,

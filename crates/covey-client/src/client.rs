@@ -9,13 +9,14 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use covey_api::{CoflowSpec, CoflowStatus, Endpoint, Update};
-use covey_proto::{Direction, FlowHeader, FlowKey};
+use covey_proto::{Direction, FlowHeader, FlowKey, Side};
 use tokio::net::{TcpStream, ToSocketAddrs};
 
 use crate::connection::Connection;
 use crate::flow::{FlowReceiver, FlowSender, Patience};
 use crate::header::{read_header, write_header};
 use crate::link::{Link, Scheduled};
+use crate::opening::Opening;
 use crate::reach::reach;
 use crate::rest::{Rest, RestError};
 use crate::stream::{Host, Mode, UNREGISTERED, new_id};
@@ -364,21 +365,39 @@ impl Client {
         }
     }
 
-    pub(crate) fn receiver(&self, stream: Connection, header: FlowHeader) -> FlowReceiver {
+    /// Has the agent ask what is registered of a flow of which this application opens one end; `None` if no coordinator
+    /// knows the flow.
+    pub(crate) fn opening(&self, header: &FlowHeader, side: Side) -> Option<Arc<Opening>> {
+        let is_registered = self.0.host.is_none() && header.key.coflow & UNREGISTERED == 0;
+        let bytes = header.bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
+        is_registered.then(|| self.0.link.begin(header.key, side, bytes))
+    }
+
+    pub(crate) fn receiver(
+        &self,
+        stream: Connection,
+        header: FlowHeader,
+        opening: Option<Arc<Opening>>,
+    ) -> FlowReceiver {
         match self.0.host.as_ref().filter(|_| header.with_notes) {
             Some(host) => FlowReceiver::deciding(stream, header, host),
-            None => FlowReceiver::new(stream, header),
+            None => FlowReceiver::new(stream, header, opening),
         }
     }
 
-    pub(crate) fn sender(&self, stream: Connection, header: &FlowHeader) -> FlowSender {
+    pub(crate) fn sender(
+        &self,
+        stream: Connection,
+        header: &FlowHeader,
+        opening: Option<Arc<Opening>>,
+    ) -> FlowSender {
         if let Some(host) = self.0.host.as_ref().filter(|_| header.with_notes) {
             return FlowSender::marked(stream, header, host);
         }
         let known = header.key.coflow & UNREGISTERED == 0;
         let Options { hold_max, start_small, .. } = self.0.options;
         let link = known.then(|| self.0.link.clone());
-        FlowSender::new(stream, header, link, Patience { hold_max, start_small })
+        FlowSender::new(stream, header, link.zip(opening), Patience { hold_max, start_small })
     }
 }
 
@@ -416,7 +435,8 @@ impl Coflow {
     /// is for the receiver.
     ///
     /// # Errors
-    /// When the connection cannot be made.
+    /// When the connection cannot be made. If the flow is opened otherwise than it is registered, this or a later call
+    /// on the flow returns a [`WrongOpening`](crate::WrongOpening).
     pub async fn open(
         &self,
         flow: u32,
@@ -425,8 +445,8 @@ impl Coflow {
         label: &[u8],
     ) -> io::Result<FlowSender> {
         let header = self.header(flow, Direction::Pushed, bytes, label)?;
-        let stream = self.begin(to, &header).await?;
-        Ok(self.client.sender(stream, &header))
+        let (stream, opening) = self.begin(to, &header, Side::Sends).await?;
+        Ok(self.client.sender(stream, &header, opening))
     }
 
     /// Asks a listener to send the flow of index `flow`, with what its application has under `label`.
@@ -441,7 +461,7 @@ impl Coflow {
         label: &[u8],
     ) -> io::Result<FlowReceiver> {
         let header = self.header(flow, Direction::Pulled, None, label)?;
-        let stream = self.begin(from, &header).await?;
+        let (stream, opening) = self.begin(from, &header, Side::Receives).await?;
         let (answer, proof) = read_header(&stream).await?;
         if answer.key != header.key || answer.direction != Direction::Pushed {
             let what = "the answer is of another flow than was asked for";
@@ -452,17 +472,27 @@ impl Coflow {
             let what = format!("the answer of {peer} is refused: {refusal}");
             return Err(io::Error::new(io::ErrorKind::PermissionDenied, what));
         }
-        Ok(self.client.receiver(stream, answer))
+        Ok(self.client.receiver(stream, answer, opening))
     }
 
-    /// Makes a connection and sends a header on it, with a proof if one is necessary.
-    async fn begin(&self, to: impl ToSocketAddrs, header: &FlowHeader) -> io::Result<Connection> {
+    /// Makes a connection and sends a header on it, with a proof if one is necessary. Asks what is registered of the
+    /// flow.
+    async fn begin(
+        &self,
+        to: impl ToSocketAddrs,
+        header: &FlowHeader,
+        side: Side,
+    ) -> io::Result<(Connection, Option<Arc<Opening>>)> {
+        let opening = self.client.opening(header, side);
         let prove = self.client.0.link.prove(header.key, header.direction);
         let connect = async { self.client.secured(reach(to).await?).await };
         let (stream, proof) = tokio::join!(connect, prove);
         let stream = stream?;
+        if let Some(opening) = &opening {
+            opening.check()?;
+        }
         write_header(&stream, header, proof.as_ref()).await?;
-        Ok(stream)
+        Ok((stream, opening))
     }
 
     fn header(

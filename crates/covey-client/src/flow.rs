@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::task::{Context, Poll, ready};
 use std::time::Duration;
 
-use covey_proto::{CodecName, FlowHeader, FlowKey, REFUSAL, refusal_of};
+use covey_proto::{
+    CodecName, FlowHeader, FlowKey, OpeningError, ProofRefusal, REFUSAL, refusal_of,
+};
 use tokio::io::{AsyncRead, AsyncWrite, AsyncWriteExt, ReadBuf};
 use tokio::time::Sleep;
 
@@ -15,6 +17,8 @@ use crate::framing::{FrameDecoder, FrameEncoder, MAX_NOTED_CHUNK, Next, Taken, W
 use crate::gate::{Gate, Permission};
 use crate::header::refused;
 use crate::link::Link;
+use crate::listener::{LINGER, turn_away};
+use crate::opening::Opening;
 use crate::pacing;
 use crate::stream::{Arrival, Host, Marking};
 
@@ -48,6 +52,10 @@ pub struct FlowSender {
     stream: Arc<Connection>,
     /// The gate and the link that it belongs to; `None` for a flow that no coordinator schedules.
     gate: Option<(Arc<Gate>, Arc<Link>)>,
+    /// Whether the flow is opened as it is registered.
+    opening: Option<Arc<Opening>>,
+    /// Bytes that have been taken from the writer.
+    taken: u64,
     /// What its receiver says, where nobody is in charge.
     marking: Option<Marking>,
     key: FlowKey,
@@ -72,19 +80,22 @@ enum EndState {
 }
 
 impl FlowSender {
-    /// The flow of `header` over a connection on which the header has been sent. `link`, if there is one, says when and
-    /// how fast the flow may send.
+    /// The flow of `header` over a connection on which the header has been sent. The link of a `scheduled` flow says when
+    /// and how fast it may send.
     pub(crate) fn new(
         stream: Connection,
         header: &FlowHeader,
-        link: Option<Arc<Link>>,
+        scheduled: Option<(Arc<Link>, Arc<Opening>)>,
         patience: Patience,
     ) -> FlowSender {
         let stream = Arc::new(stream);
+        let (link, opening) = scheduled.unzip();
         let gate = link.map(|link| (link.open(header.key, stream.clone()), link));
         FlowSender {
             stream,
             gate,
+            opening,
+            taken: 0,
             marking: None,
             key: header.key,
             encoder: FrameEncoder::new(header.bytes, header.chunked),
@@ -138,6 +149,7 @@ impl FlowSender {
     /// Waits until the flow may send. Returns how many bytes it may send at once.
     fn poll_gate(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<usize>> {
         loop {
+            self.check_opening(cx)?;
             let Some((gate, _)) = &self.gate else { return Poll::Ready(Ok(usize::MAX)) };
             let permission = gate.ask(cx);
             let until = match permission {
@@ -173,6 +185,45 @@ impl FlowSender {
                 gate.release();
                 return Poll::Ready(Ok(usize::MAX));
             }
+        }
+    }
+
+    /// Refuses a flow that is opened wrongly, as far as is known.
+    fn check_opening(&mut self, cx: &Context<'_>) -> io::Result<()> {
+        match &self.opening {
+            Some(opening) if !matches!(self.end, EndState::Done) => opening.poll_check(cx)?,
+            _ => return Ok(()),
+        }
+        self.check_registered(0)
+    }
+
+    /// Refuses `more` bytes beyond those that are registered.
+    fn check_registered(&mut self, more: usize) -> io::Result<()> {
+        let Some(opening) = &self.opening else { return Ok(()) };
+        let (bytes, registered) = ((self.taken + more as u64) as f64, opening.registered());
+        // What is registered may have a fraction.
+        if bytes <= registered.ceil() {
+            return Ok(());
+        }
+        if let Some((_, link)) = &self.gate {
+            link.exceeds(self.key, bytes);
+        }
+        Err(opening.wrong(OpeningError::TooMany(registered)))
+    }
+
+    /// Says that a flow has ended with fewer bytes than are registered: a policy that goes by sizes was misled.
+    fn note_fewer(&self) {
+        let registered = self.opening.as_ref().map_or(f64::INFINITY, |it| it.registered());
+        let sent = self.sent.bytes;
+        if registered.is_finite() && (sent as f64) < registered.floor() {
+            let FlowKey { coflow, flow } = self.key;
+            tracing::warn!(
+                coflow,
+                flow,
+                sent,
+                registered,
+                "a flow has ended with fewer bytes than are registered: register as many as are sent, or none if that is not known"
+            );
         }
     }
 
@@ -278,6 +329,7 @@ impl FlowSender {
         if let EndState::Awaited(..) = &self.end {
             ready!(self.stream.poll_flushed(cx))?;
         }
+        self.check_opening(cx)?;
         while let EndState::Awaited(bytes, come) = &mut self.end {
             if let Some(marking) = &self.marking {
                 *bytes = ready!(marking.poll_confirmed(cx))?.to_le_bytes();
@@ -295,8 +347,9 @@ impl FlowSender {
                 }
                 self.end = EndState::Done;
                 self.marking = None;
-                if let Some((_, link)) = self.gate.take() {
-                    link.ended(self.key, self.sent);
+                self.note_fewer();
+                if let Some((gate, link)) = self.gate.take() {
+                    link.ended(self.key, &gate, self.sent);
                 }
                 break;
             }
@@ -328,6 +381,7 @@ impl AsyncWrite for FlowSender {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
         let max = ready!(it.poll_gate(cx))?;
+        it.check_registered(data.len())?;
         let data = &data[..data.len().min(max)];
         if let Some(marking) = it.marking.as_ref().filter(|_| it.encoder.is_between_chunks()) {
             if let Some(failure) = marking.take_failure() {
@@ -341,12 +395,16 @@ impl AsyncWrite for FlowSender {
                 Taken::Copied(count) => {
                     // If the socket has no room now, the next write waits for it.
                     let _ = it.poll_ahead(cx)?;
+                    it.taken += count as u64;
                     return Poll::Ready(Ok(count));
                 }
                 Taken::Through(count) => match ready!(it.poll_socket_write(cx, &data[..count]))? {
                     // Only bytes of the header were written.
                     0 => {}
-                    count => return Poll::Ready(Ok(count)),
+                    count => {
+                        it.taken += count as u64;
+                        return Poll::Ready(Ok(count));
+                    }
                 },
                 Taken::TooMany => {
                     let what = "more bytes than the flow was opened for";
@@ -384,8 +442,8 @@ impl AsyncWrite for FlowSender {
 
 impl Drop for FlowSender {
     fn drop(&mut self) {
-        if let Some((_, link)) = self.gate.take() {
-            link.abandoned(self.key);
+        if let Some((gate, link)) = self.gate.take() {
+            link.abandoned(self.key, &gate);
         }
     }
 }
@@ -395,6 +453,8 @@ impl Drop for FlowSender {
 pub struct FlowReceiver {
     stream: Arc<Connection>,
     header: FlowHeader,
+    /// Whether the flow is registered to come here.
+    opening: Option<Arc<Opening>>,
     /// Where this host decides the flow's priority.
     arrival: Option<Arrival>,
     decoder: FrameDecoder,
@@ -409,11 +469,16 @@ pub struct FlowReceiver {
 }
 
 impl FlowReceiver {
-    pub(crate) fn new(stream: Connection, header: FlowHeader) -> FlowReceiver {
+    pub(crate) fn new(
+        stream: Connection,
+        header: FlowHeader,
+        opening: Option<Arc<Opening>>,
+    ) -> FlowReceiver {
         let decoder = FrameDecoder::new(header.bytes, header.chunked);
         FlowReceiver {
             stream: Arc::new(stream),
             header,
+            opening,
             arrival: None,
             decoder,
             received: 0,
@@ -429,7 +494,7 @@ impl FlowReceiver {
         header: FlowHeader,
         host: &Arc<Host>,
     ) -> FlowReceiver {
-        let flow = FlowReceiver::new(stream, header);
+        let flow = FlowReceiver::new(stream, header, None);
         let arrival = Some(Arrival::new(host, &flow.stream, flow.header.key.coflow));
         FlowReceiver { arrival, decoder: flow.decoder.with_notes(), ..flow }
     }
@@ -471,6 +536,21 @@ impl FlowReceiver {
             let _ = pacing::wake_for(self.stream.socket(), bytes as u32);
             self.low_watermark = bytes;
         }
+    }
+
+    /// Refuses a flow that is not registered to come here, and tells its sender.
+    fn check_opening(&mut self, cx: &Context<'_>) -> io::Result<()> {
+        let checked = self.opening.as_ref().map_or(Ok(()), |opening| opening.poll_check(cx));
+        if checked.is_err() && self.confirmed == 0 {
+            self.confirmed = CONFIRMATION;
+            let stream = self.stream.clone();
+            tokio::spawn(async move {
+                // The sender may be gone.
+                let refused = turn_away(&stream, ProofRefusal::OtherHost);
+                let _ = tokio::time::timeout(LINGER, refused).await;
+            });
+        }
+        checked
     }
 
     /// Confirms to the sender how many bytes have come.
@@ -535,6 +615,7 @@ impl AsyncRead for FlowReceiver {
         if buffer.remaining() == 0 {
             return Poll::Ready(Ok(()));
         }
+        it.check_opening(cx)?;
         loop {
             let next = it.decoder.next()?;
             if let Some(arrival) = &it.arrival {

@@ -5,13 +5,13 @@ use std::fmt;
 use std::io;
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::{Duration, Instant};
 
 use covey_proto::{
     CodecName, Connected, Decoder, Direction, Ended, Entry, FlowCheck, FlowHeader, FlowKey,
-    FromApp, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL_FLOWS, Means, OLDEST_LOCAL, Proof,
-    ProofRefusal, Sent, ToApp, encode,
+    FlowOpening, FromApp, LOCAL_OPENINGS, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL_FLOWS, Means,
+    OLDEST_LOCAL, OpeningAnswer, OpeningError, Proof, ProofRefusal, Sent, Side, ToApp, encode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::UnixStream;
@@ -21,6 +21,7 @@ use tokio::time::{MissedTickBehavior, interval};
 use crate::connection::Connection;
 use crate::framing::Written;
 use crate::gate::{Gate, SendState};
+use crate::opening::Opening;
 use crate::proving::Proving;
 
 /// Whether the flows of this application are scheduled.
@@ -66,6 +67,7 @@ struct News {
     written: Vec<FlowKey>,
     ended: Vec<FlowKey>,
     gone: Vec<FlowKey>,
+    opens: Vec<FlowOpening>,
 }
 
 /// The flows of this application, and what is known of agent and coordinator.
@@ -85,6 +87,13 @@ struct OwnFlows {
     /// The state that was logged last.
     logged: Option<Scheduled>,
     proving: Proving,
+    /// The ends of flows that are open here, with the bytes that each was opened for, if their application still has
+    /// them.
+    openings: BTreeMap<(FlowKey, Side), (Weak<Opening>, f64)>,
+    /// How many of these there are when those that nobody has any more are forgotten next.
+    prune_at: usize,
+    /// Whether the agent passes on what is registered of flows.
+    checks_openings: bool,
 }
 
 impl Default for OwnFlows {
@@ -99,6 +108,9 @@ impl Default for OwnFlows {
             codec: None,
             logged: None,
             proving: Proving::default(),
+            openings: BTreeMap::new(),
+            prune_at: MIN_PRUNED,
+            checks_openings: false,
         }
     }
 }
@@ -147,8 +159,9 @@ impl OwnFlows {
     }
 
     /// An agent has welcomed this application: it is to be told everything.
-    fn welcomed(&mut self, means: Means, port: u32) {
+    fn welcomed(&mut self, means: Means, port: u32, version: u16) {
         self.agent = Some((means, port));
+        self.checks_openings = version >= LOCAL_OPENINGS;
         self.coordinator = false;
         let now = Instant::now();
         for flow in self.flows.values_mut() {
@@ -157,13 +170,31 @@ impl OwnFlows {
         let open = self.flows.iter().filter(|(_, flow)| !flow.is_cancelled);
         let opened = open.map(|(key, _)| *key).collect();
         let ended = self.unacknowledged.keys().copied().collect();
-        self.news = News { opened, ended, ..News::default() };
+        self.openings.retain(|_, (opening, _)| opening.strong_count() > 0);
+        let open = self.openings.iter().filter(|((_, side), _)| *side == Side::Sends);
+        let opens = open.map(|(&(key, side), &(_, bytes))| FlowOpening { key, side, bytes });
+        let opens = opens.filter(|_| self.checks_openings).collect();
+        self.news = News { opened, ended, opens, ..News::default() };
+    }
+
+    /// Whether a flow has not been opened again since it got this gate.
+    fn is_latest(&self, key: FlowKey, gate: &Arc<Gate>) -> bool {
+        self.flows.get(&key).is_some_and(|flow| Arc::ptr_eq(&flow.gate, gate))
+    }
+
+    /// The agent is to ask what is registered of a flow.
+    fn ask_opening(&mut self, key: FlowKey, side: Side, bytes: f64) {
+        if self.agent.is_some() && self.checks_openings {
+            self.news.opens.push(FlowOpening { key, side, bytes });
+        }
     }
 
     fn take_messages(&mut self) -> Vec<FromApp> {
         let mut out = Vec::new();
+        let News { opened, written, ended, gone, opens } = std::mem::take(&mut self.news);
+        // Before proofs are asked for: the answers come in this order, too.
+        out.extend(opens.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Opens(some.to_vec())));
         self.proving.take_messages(&mut out);
-        let News { opened, written, ended, gone } = std::mem::take(&mut self.news);
         out.extend(opened.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Opened(some.to_vec())));
         if self.agent.is_some_and(|(means, _)| means.shapes()) {
             let connected = |key: &FlowKey| {
@@ -204,6 +235,8 @@ pub struct Link {
 
 /// How long a flow that needs a proof waits for an agent that is gone.
 const AGENT_WITHIN: Duration = Duration::from_secs(5);
+/// So many ends of flows may be kept although nobody has them open.
+const MIN_PRUNED: usize = 1000;
 /// How long the start of an application waits for the agent.
 const PATIENCE: Duration = Duration::from_secs(1);
 /// Time between two attempts to connect to the agent.
@@ -254,6 +287,33 @@ impl Link {
         self.lock().codec
     }
 
+    /// An application opens one end of a flow, to send `bytes` of it (infinite: as many as there are). If it has the
+    /// flow open to send already, that one is over.
+    pub fn begin(&self, key: FlowKey, side: Side, bytes: f64) -> Arc<Opening> {
+        let opening = Opening::new(key, side);
+        let mut own = self.lock();
+        if own.openings.len() >= own.prune_at {
+            own.openings.retain(|_, (opening, _)| opening.strong_count() > 0);
+            own.prune_at = 2 * own.openings.len() + MIN_PRUNED;
+        }
+        let before = own.openings.insert((key, side), (Arc::downgrade(&opening), bytes));
+        if side == Side::Sends
+            && let Some(before) = before.and_then(|(before, _)| before.upgrade())
+        {
+            before.answered(OpeningAnswer { key, side, found: Err(OpeningError::Taken) });
+        }
+        own.ask_opening(key, side, bytes);
+        drop(own);
+        self.news.notify_one();
+        opening
+    }
+
+    /// A flow is to send more than is registered: the coordinator is to hear of it.
+    pub fn exceeds(&self, key: FlowKey, bytes: f64) {
+        self.lock().ask_opening(key, Side::Sends, bytes);
+        self.news.notify_one();
+    }
+
     /// Opens a flow over `connection`.
     pub fn open(&self, key: FlowKey, connection: Arc<Connection>) -> Arc<Gate> {
         let mut own = self.lock();
@@ -282,9 +342,13 @@ impl Link {
     }
 
     /// A flow has ended.
-    pub fn ended(&self, key: FlowKey, sent: Written) {
+    pub fn ended(&self, key: FlowKey, gate: &Arc<Gate>, sent: Written) {
         let mut own = self.lock();
+        if !own.is_latest(key, gate) {
+            return;
+        }
         own.flows.remove(&key);
+        own.openings.remove(&(key, Side::Sends));
         own.unacknowledged.insert(key, sent);
         if own.agent.is_some() {
             own.news.ended.push(key);
@@ -294,9 +358,13 @@ impl Link {
     }
 
     /// A flow has been abandoned.
-    pub fn abandoned(&self, key: FlowKey) {
+    pub fn abandoned(&self, key: FlowKey, gate: &Arc<Gate>) {
         let mut own = self.lock();
+        if !own.is_latest(key, gate) {
+            return;
+        }
         own.flows.remove(&key);
+        own.openings.remove(&(key, Side::Sends));
         if own.agent.is_some() {
             own.news.gone.push(key);
         }
@@ -372,9 +440,9 @@ async fn run(link: std::sync::Weak<Link>, path: PathBuf, tell: watch::Sender<boo
         if let Err(error) = over {
             tracing::debug!(agent = %path.display(), %error, "no agent");
         }
-        // An agent that knows no later version than the oldest ends the connection.
-        let may_be_older = is_there && version == LOCAL_VERSION && link.port().is_none();
-        version = if may_be_older { OLDEST_LOCAL } else { LOCAL_VERSION };
+        // An agent that knows no version so late ends the connection.
+        let may_be_older = is_there && version > OLDEST_LOCAL && link.port().is_none();
+        version = if may_be_older { version - 1 } else { LOCAL_VERSION };
         if may_be_older {
             continue;
         }
@@ -498,7 +566,7 @@ fn heard(link: &Link, message: ToApp) -> io::Result<()> {
             return Err(io::Error::other("the agent speaks another version"));
         }
         ToApp::Welcome { version, means, port, .. } => {
-            own.welcomed(means, port);
+            own.welcomed(means, port, version);
             own.proving.is_on &= version >= LOCAL_TOKENS;
         }
         ToApp::Coordinator { heard, codec } => {
@@ -528,6 +596,18 @@ fn heard(link: &Link, message: ToApp) -> io::Result<()> {
         ToApp::Proving(is_on) => own.proving.is_on = is_on,
         ToApp::Proofs(proofs) => own.proving.proved(proofs),
         ToApp::Checked(checked) => own.proving.checked(checked),
+        ToApp::Openings(answers) => {
+            for answer in answers {
+                let at = (answer.key, answer.side);
+                let opening = own.openings.get(&at).and_then(|(opening, _)| opening.upgrade());
+                if let Some(opening) = opening {
+                    opening.answered(answer);
+                }
+                if answer.side == Side::Receives {
+                    own.openings.remove(&at);
+                }
+            }
+        }
     }
     Ok(())
 }

@@ -6,7 +6,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use covey_door::{Door, Guest, Limits, Peer, Reason};
-use covey_proto::{Direction, FlowHeader, HeaderError, ProofRefusal, TLS_HANDSHAKE, refusal_to};
+use covey_proto::{
+    Direction, FlowHeader, HeaderError, ProofRefusal, Side, TLS_HANDSHAKE, refusal_to,
+};
 use socket2::SockRef;
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::mpsc;
@@ -71,7 +73,7 @@ impl FlowRequest {
     /// Sends the flow. `bytes` is its size if it is known.
     ///
     /// # Errors
-    /// When the connection breaks.
+    /// When the connection breaks, or those of [`Coflow::open`](crate::Coflow::open).
     pub async fn send(mut self, bytes: Option<u64>) -> io::Result<FlowSender> {
         self.header.direction = Direction::Pushed;
         self.header.bytes = bytes;
@@ -79,9 +81,16 @@ impl FlowRequest {
         let known = self.header.key.coflow & UNREGISTERED == 0;
         self.header.chunked =
             bytes.is_none() || self.header.with_notes || known && self.client.may_compress();
+        let opening = self.client.opening(&self.header, Side::Sends);
         let proof = self.client.0.link.prove(self.header.key, self.header.direction).await;
+        if let Some(wrong) = opening.as_ref().and_then(|opening| opening.check().err()) {
+            // The other side may be gone.
+            let refused = turn_away(&self.stream, ProofRefusal::OtherHost);
+            let _ = tokio::time::timeout(LINGER, refused).await;
+            return Err(wrong);
+        }
         write_header(&self.stream, &self.header, proof.as_ref()).await?;
-        Ok(self.client.sender(self.stream, &self.header))
+        Ok(self.client.sender(self.stream, &self.header, opening))
     }
 }
 
@@ -131,7 +140,7 @@ const LOOK: Duration = Duration::from_millis(5);
 
 /// How long a connection that is refused may go on to send, and how many bytes of it are read. If the connection were
 /// closed at once, the refusal could be lost.
-const LINGER: Duration = Duration::from_secs(1);
+pub(crate) const LINGER: Duration = Duration::from_secs(1);
 const MAX_LINGERING: usize = 1 << 20;
 
 async fn accept(
@@ -209,7 +218,7 @@ fn is_tls(error: &io::Error) -> bool {
 }
 
 /// Tells the other side why its flow is refused.
-async fn turn_away(stream: &Connection, refusal: ProofRefusal) -> io::Result<()> {
+pub(crate) async fn turn_away(stream: &Connection, refusal: ProofRefusal) -> io::Result<()> {
     stream.write_all(&refusal_to(refusal)).await?;
     SockRef::from(stream.socket()).shutdown(Shutdown::Write)?;
     stream.drain(MAX_LINGERING).await
@@ -247,7 +256,10 @@ async fn pass_on(
         return;
     }
     let incoming = match header.direction {
-        Direction::Pushed => Incoming::Flow(client.receiver(stream, header)),
+        Direction::Pushed => {
+            let opening = client.opening(&header, Side::Receives);
+            Incoming::Flow(client.receiver(stream, header, opening))
+        }
         Direction::Pulled => Incoming::Request(FlowRequest { client, stream, header }),
     };
     // The listener may be gone.

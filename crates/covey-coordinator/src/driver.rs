@@ -146,6 +146,11 @@ impl Driver {
         self.inner.wants().attained || self.reads_flows()
     }
 
+    /// Whether hosts may go on by themselves between two plans, in the order of layers and DAGs.
+    pub fn goes_in_turn(&self) -> bool {
+        self.inner.wants().in_turn
+    }
+
     /// Whether the policy decides by what single flows have sent, or by what is left of them.
     pub fn reads_flows(&self) -> bool {
         self.needs_sizes() || self.inner.wants().progress

@@ -44,6 +44,7 @@ impl World {
         let spec = CoflowSpec {
             name: None,
             parents: Vec::new(),
+            barrier: false,
             weight: 1.0,
             deadline_s: None,
             open: false,

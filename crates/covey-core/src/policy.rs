@@ -28,6 +28,9 @@ pub struct Wants {
     pub sizes_only: bool,
     /// The policy puts flows into groups of its own: ask for [`Policy::regroup`] before each plan.
     pub regroups: bool,
+    /// Hosts may go on by themselves between two plans: when a flow ends, the next one in the order of layers, DAGs,
+    /// depth and arrival that has the same receiver may have its rate. Live alone; a simulation plans at once.
+    pub in_turn: bool,
 }
 
 /// Whether the plan has changed.

@@ -34,11 +34,13 @@ pub enum Reason {
     Rate,
     /// The body of a request did not come in time.
     SlowBody,
+    /// A flow is opened otherwise than it is registered.
+    Registration,
 }
 
 impl Reason {
     /// All reasons.
-    pub const ALL: [Reason; 13] = [
+    pub const ALL: [Reason; 14] = [
         Reason::Full,
         Reason::PeerQuota,
         Reason::Displaced,
@@ -52,6 +54,7 @@ impl Reason {
         Reason::Garbage,
         Reason::Rate,
         Reason::SlowBody,
+        Reason::Registration,
     ];
 
     /// The name in metrics and logs.
@@ -70,6 +73,7 @@ impl Reason {
             Reason::Garbage => "garbage",
             Reason::Rate => "rate",
             Reason::SlowBody => "slow_body",
+            Reason::Registration => "registration",
         }
     }
 }

@@ -10,6 +10,10 @@ use crate::message::{
     MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
     Use, Uses, Welcome,
 };
+use crate::opening::{
+    read_opening_answers, read_openings, read_passings, read_turns, write_opening_answers,
+    write_openings, write_passings, write_turns,
+};
 use crate::proof::{FlowAnswer, FlowAsk, FlowKeys, FlowTokens, Key, Purpose, TOKEN, Token};
 use crate::version::{APPEARANCES, USES};
 
@@ -344,6 +348,14 @@ impl Message for FromAgent {
                 out.u64(*refused);
                 out.u64(*unproven);
             }
+            FromAgent::Opened(openings) => {
+                out.push(15);
+                write_openings(openings, out);
+            }
+            FromAgent::Passed(passings) => {
+                out.push(16);
+                write_passings(passings, out);
+            }
         }
     }
 
@@ -376,6 +388,8 @@ impl Message for FromAgent {
                 FromAgent::Asks(body.items(count, ASK, read_ask)?)
             }
             14 => FromAgent::Checked { refused: body.u64()?, unproven: body.u64()? },
+            15 => FromAgent::Opened(read_openings(body)?),
+            16 => FromAgent::Passed(read_passings(body)?),
             _ => return None,
         })
     }
@@ -453,6 +467,14 @@ impl Message for ToAgent {
                 out.push(12);
                 write_answers(answers, out);
             }
+            ToAgent::Openings(answers) => {
+                out.push(13);
+                write_opening_answers(answers, out);
+            }
+            ToAgent::Turns(turns) => {
+                out.push(14);
+                write_turns(turns, out);
+            }
         }
     }
 
@@ -490,6 +512,8 @@ impl Message for ToAgent {
                 let count = body.u32()?;
                 ToAgent::Tokens(body.items(count, ANSWER, read_answer)?)
             }
+            13 => ToAgent::Openings(read_opening_answers(body)?),
+            14 => ToAgent::Turns(read_turns(body)?),
             _ => return None,
         })
     }

@@ -19,6 +19,7 @@ mod local;
 mod message;
 mod names;
 mod note;
+mod opening;
 mod proof;
 mod relay;
 mod version;
@@ -33,8 +34,8 @@ pub use header::{
     REFUSAL, TLS_HANDSHAKE, refusal_of, refusal_to,
 };
 pub use local::{
-    Connected, FlowCheck, FromApp, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL, MAX_LOCAL_CHECKS,
-    MAX_LOCAL_FLOWS, Means, OLDEST_LOCAL, ToApp,
+    Connected, FlowCheck, FromApp, LOCAL_OPENINGS, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL,
+    MAX_LOCAL_CHECKS, MAX_LOCAL_FLOWS, Means, OLDEST_LOCAL, ToApp,
 };
 pub use message::{
     Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello,
@@ -42,8 +43,11 @@ pub use message::{
     Use, Uses, Welcome,
 };
 pub use note::{Note, REPLY, Reply};
+pub use opening::{
+    CoflowTurn, FlowFacts, FlowOpening, OpeningAnswer, OpeningError, Passing, Side, WrongOpening,
+};
 pub use proof::{
     FlowAnswer, FlowAsk, FlowKeys, FlowTokens, Key, Mac, PROOF, Proof, ProofRefusal, Purpose, Token,
 };
 pub use relay::{FromRelay, MAX_PIECE, Opening, RELAY_VERSION, RelayHello, ToRelay};
-pub use version::{APPEARANCES, IDS, OLDEST, TOKENS, USES, VERSION, common_version};
+pub use version::{APPEARANCES, IDS, OLDEST, OPENINGS, TOKENS, USES, VERSION, common_version};

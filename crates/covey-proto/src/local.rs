@@ -12,16 +12,23 @@ use crate::encode::{
 use crate::flow::FlowKey;
 use crate::frame::Message;
 use crate::message::{Ended, Entry, Sent};
+use crate::opening::{
+    FlowOpening, OpeningAnswer, read_opening_answers, read_openings, write_opening_answers,
+    write_openings,
+};
 use crate::proof::{PROOF, Proof, ProofRefusal};
 
 /// The version of the local messages. An agent speaks that of the application, if it is no later one.
-pub const LOCAL_VERSION: u16 = 3;
+pub const LOCAL_VERSION: u16 = 4;
 
 /// The oldest version that is still spoken.
 pub const OLDEST_LOCAL: u16 = 2;
 
 /// The first version in which applications ask for proofs of flows and have them checked.
 pub const LOCAL_TOKENS: u16 = 3;
+
+/// The first version in which applications say which flows they open at which end.
+pub const LOCAL_OPENINGS: u16 = 4;
 
 /// The most bytes in a frame after its length, in both directions.
 pub const MAX_LOCAL: usize = 1 << 20;
@@ -83,6 +90,9 @@ pub enum FromApp {
     Asks(Vec<(FlowKey, Direction)>),
     /// Headers of flows have come from other hosts. Each is answered by [`ToApp::Checked`].
     Checks(Vec<FlowCheck>),
+    /// The application opens flows, or is sent them. Each is answered by [`ToApp::Openings`] when the coordinator has
+    /// answered.
+    Opens(Vec<FlowOpening>),
 }
 
 /// The header of a flow that has come from another host.
@@ -144,6 +154,8 @@ pub enum ToApp {
     Checked(Vec<(u32, Option<ProofRefusal>)>),
     /// Whether headers of flows show proofs, and are to be checked, from now on.
     Proving(bool),
+    /// Whether flows are opened as they are registered.
+    Openings(Vec<OpeningAnswer>),
 }
 
 const CONNECTED: usize = KEY + 2 * ADDRESS;
@@ -222,6 +234,10 @@ impl Message for FromApp {
                     out.address(*peer);
                 }
             }
+            FromApp::Opens(openings) => {
+                out.push(10);
+                write_openings(openings, out);
+            }
         }
     }
 
@@ -249,6 +265,7 @@ impl Message for FromApp {
                 let count = body.u32()?;
                 FromApp::Checks(body.items(count, CHECK, read_check)?)
             }
+            10 => FromApp::Opens(read_openings(body)?),
             _ => return None,
         })
     }
@@ -295,6 +312,10 @@ impl Message for ToApp {
                 }
             }
             ToApp::Proving(is_proving) => out.extend([8, u8::from(*is_proving)]),
+            ToApp::Openings(answers) => {
+                out.push(9);
+                write_opening_answers(answers, out);
+            }
         }
     }
 
@@ -341,6 +362,7 @@ impl Message for ToApp {
                 1 => true,
                 _ => return None,
             }),
+            9 => ToApp::Openings(read_opening_answers(body)?),
             _ => return None,
         })
     }

@@ -4,6 +4,7 @@ use std::net::{IpAddr, SocketAddr};
 
 use crate::codec::CodecName;
 use crate::flow::{FlowId, FlowKey};
+use crate::opening::{CoflowTurn, FlowOpening, OpeningAnswer, Passing};
 use crate::proof::{FlowAnswer, FlowAsk, FlowKeys};
 
 /// The most bytes in a frame after its length, to an agent: a schedule of some 600,000 flows.
@@ -245,6 +246,11 @@ pub enum FromAgent {
         /// Flows taken without a proof, which [`FlowTokens::Allow`](crate::FlowTokens::Allow) permits.
         unproven: u64,
     },
+    /// Applications have opened flows. Each is answered by [`ToAgent::Openings`]. Flows are named as applications do.
+    Opened(Vec<FlowOpening>),
+    /// Flows that have ended or need nothing more have passed their rates on to others, with the same receiver. It
+    /// comes before their ends are said, and again after each new join.
+    Passed(Vec<Passing>),
 }
 
 /// From the coordinator to an agent.
@@ -276,4 +282,9 @@ pub enum ToAgent {
     Keys(FlowKeys),
     /// What the agent has asked of flows.
     Tokens(Vec<FlowAnswer>),
+    /// Whether flows are opened as they are registered.
+    Openings(Vec<OpeningAnswer>),
+    /// When coflows have their turn of which the agent has said that flows are open. If the policy does not go by
+    /// queues, nothing is said.
+    Turns(Vec<CoflowTurn>),
 }

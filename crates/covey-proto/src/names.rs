@@ -11,6 +11,10 @@ impl FromAgent {
             FromAgent::Sent(flows) => flows.iter_mut().for_each(|it| it.key = name(it.key)),
             FromAgent::Written(keys) => keys.iter_mut().for_each(|key| *key = name(*key)),
             FromAgent::Uses(uses) => uses.flows.iter_mut().for_each(|it| it.0 = name(it.0)),
+            FromAgent::Passed(passings) => passings.iter_mut().for_each(|passing| {
+                passing.from = name(passing.from);
+                passing.to = name(passing.to);
+            }),
             FromAgent::Hello(_)
             | FromAgent::Applied { .. }
             | FromAgent::Resync
@@ -21,6 +25,8 @@ impl FromAgent {
             | FromAgent::Appeared(_)
             // A token is over the name that the header has.
             | FromAgent::Asks(_)
+            // The coordinator knows flows by former names, too.
+            | FromAgent::Opened(_)
             | FromAgent::Checked { .. } => {}
         }
     }
@@ -44,7 +50,9 @@ impl ToAgent {
             | ToAgent::Taken(_)
             | ToAgent::Released(_)
             | ToAgent::Keys(_)
-            | ToAgent::Tokens(_) => {}
+            | ToAgent::Tokens(_)
+            | ToAgent::Openings(_)
+            | ToAgent::Turns(_) => {}
         }
     }
 }

@@ -139,6 +139,8 @@ pub enum ProofRefusal {
     OtherPort,
     /// The connection has no TLS.
     NoTls,
+    /// The flow is not registered to come to this host.
+    OtherHost,
 }
 
 impl ProofRefusal {
@@ -148,6 +150,7 @@ impl ProofRefusal {
             ProofRefusal::Wrong => 2,
             ProofRefusal::OtherPort => 3,
             ProofRefusal::NoTls => 4,
+            ProofRefusal::OtherHost => 5,
         }
     }
 
@@ -157,6 +160,7 @@ impl ProofRefusal {
             2 => Some(ProofRefusal::Wrong),
             3 => Some(ProofRefusal::OtherPort),
             4 => Some(ProofRefusal::NoTls),
+            5 => Some(ProofRefusal::OtherHost),
             _ => None,
         }
     }
@@ -171,6 +175,9 @@ impl fmt::Display for ProofRefusal {
                 "its proof is of another port than the one that this flow begins at"
             }
             ProofRefusal::NoTls => "it has no TLS: expected a connection with TLS",
+            ProofRefusal::OtherHost => {
+                "it is not registered to come to this host: open it to the host of its `dst`"
+            }
         })
     }
 }

@@ -1,7 +1,7 @@
 //! The versions of the messages between agent and coordinator.
 
 /// The version that this crate speaks.
-pub const VERSION: u16 = 6;
+pub const VERSION: u16 = 7;
 
 /// The oldest version that it still speaks.
 pub const OLDEST: u16 = 2;
@@ -22,6 +22,11 @@ pub const APPEARANCES: u16 = 5;
 /// The first version in which agents ask for tokens of flows ([`FromAgent::Asks`](crate::FromAgent::Asks)), and have
 /// keys to check those of others ([`ToAgent::Keys`](crate::ToAgent::Keys)).
 pub const TOKENS: u16 = 6;
+
+/// The first version in which agents say which flows applications have opened
+/// ([`FromAgent::Opened`](crate::FromAgent::Opened)), and pass rates on between schedules in the order that the
+/// coordinator says ([`ToAgent::Turns`](crate::ToAgent::Turns)).
+pub const OPENINGS: u16 = 7;
 
 /// The version to speak with a side of version `theirs`: the lower one, if it is still spoken.
 pub fn common_version(theirs: u16) -> Option<u16> {

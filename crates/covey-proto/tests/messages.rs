@@ -3,12 +3,13 @@
 use std::net::{IpAddr, SocketAddr};
 
 use covey_proto::{
-    APPEARANCES, Appearance, Appeared, CHUNK_HEADER, ChunkHeader, CodecName, Compressor, Connected,
-    Decoder, Direction, Ended, Entry, FlowAnnouncement, FlowAnswer, FlowAsk, FlowCheck, FlowHeader,
-    FlowId, FlowKey, FlowKeys, FlowTokens, FromAgent, FromApp, FromRelay, HEADER, Hello, Key,
-    MAX_PIECE, Means, Message, Note, Opening, PROOF, Processor, Proof, ProofRefusal, ProtoError,
-    Purpose, Refusal, RelayHello, Reply, ReportThreshold, Schedule, Sent, ToAgent, ToApp, ToRelay,
-    Token, USES, Use, Uses, Welcome, encode, refusal_of, refusal_to,
+    APPEARANCES, Appearance, Appeared, CHUNK_HEADER, ChunkHeader, CodecName, CoflowTurn,
+    Compressor, Connected, Decoder, Direction, Ended, Entry, FlowAnnouncement, FlowAnswer, FlowAsk,
+    FlowCheck, FlowFacts, FlowHeader, FlowId, FlowKey, FlowKeys, FlowOpening, FlowTokens,
+    FromAgent, FromApp, FromRelay, HEADER, Hello, Key, MAX_PIECE, Means, Message, Note, Opening,
+    OpeningAnswer, OpeningError, PROOF, Passing, Processor, Proof, ProofRefusal, ProtoError,
+    Purpose, Refusal, RelayHello, Reply, ReportThreshold, Schedule, Sent, Side, ToAgent, ToApp,
+    ToRelay, Token, USES, Use, Uses, Welcome, encode, refusal_of, refusal_to,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -102,8 +103,51 @@ fn proof_refusal() -> impl Strategy<Value = ProofRefusal> {
         Just(ProofRefusal::Missing),
         Just(ProofRefusal::Wrong),
         Just(ProofRefusal::OtherPort),
-        Just(ProofRefusal::NoTls)
+        Just(ProofRefusal::NoTls),
+        Just(ProofRefusal::OtherHost)
     ]
+}
+
+fn side() -> impl Strategy<Value = Side> {
+    prop_oneof![Just(Side::Sends), Just(Side::Receives)]
+}
+
+fn amount_or_infinite() -> impl Strategy<Value = f64> {
+    prop_oneof![amount(), Just(f64::INFINITY)]
+}
+
+fn opening() -> impl Strategy<Value = FlowOpening> {
+    (key(), side(), amount_or_infinite()).prop_map(|(key, side, bytes)| FlowOpening {
+        key,
+        side,
+        bytes,
+    })
+}
+
+fn opening_answer() -> impl Strategy<Value = OpeningAnswer> {
+    let wrong = (any::<u32>(), amount()).prop_flat_map(|(number, bytes)| {
+        proptest::sample::select(vec![
+            OpeningError::Unregistered,
+            OpeningError::CoflowOver,
+            OpeningError::NoFlow(number),
+            OpeningError::OtherHost(number),
+            OpeningError::FlowOver,
+            OpeningError::TooMany(bytes),
+            OpeningError::Taken,
+        ])
+    });
+    let right = (any::<u32>(), amount_or_infinite());
+    let found = prop_oneof![
+        right.prop_map(|(peer, bytes)| Ok(FlowFacts { peer, bytes })),
+        wrong.prop_map(Err)
+    ];
+    (key(), side(), found).prop_map(|(key, side, found)| OpeningAnswer { key, side, found })
+}
+
+fn turn() -> impl Strategy<Value = CoflowTurn> {
+    (any::<u64>(), any::<u32>(), any::<u64>(), any::<u32>(), amount_or_infinite()).prop_map(
+        |(coflow, layer, dag, depth, left)| CoflowTurn { coflow, layer, dag, depth, left },
+    )
 }
 
 fn from_agent() -> impl Strategy<Value = FromAgent> {
@@ -134,6 +178,9 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         vec(ask(), 0..20).prop_map(FromAgent::Asks),
         any::<(u64, u64)>()
             .prop_map(|(refused, unproven)| FromAgent::Checked { refused, unproven }),
+        vec(opening(), 0..20).prop_map(FromAgent::Opened),
+        vec((key(), key()).prop_map(|(from, to)| Passing { from, to }), 0..20)
+            .prop_map(FromAgent::Passed),
         Just(FromAgent::Resync),
         Just(FromAgent::Alive),
     ]
@@ -174,6 +221,8 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
             let answer = |(ask, granted)| FlowAnswer { ask, granted };
             ToAgent::Tokens(answers.into_iter().map(answer).collect())
         }),
+        vec(opening_answer(), 0..20).prop_map(ToAgent::Openings),
+        vec(turn(), 0..20).prop_map(ToAgent::Turns),
         Just(ToAgent::Alive),
         schedule.prop_map(|((epoch, version, base), set, removed)| ToAgent::Schedule(Schedule {
             epoch,
@@ -211,6 +260,7 @@ fn from_app() -> impl Strategy<Value = FromApp> {
         vec(connected(), 0..20).prop_map(FromApp::Connected),
         vec((key(), direction()), 0..20).prop_map(FromApp::Asks),
         vec(flow_check(), 0..20).prop_map(FromApp::Checks),
+        vec(opening(), 0..20).prop_map(FromApp::Opens),
     ]
 }
 
@@ -248,6 +298,7 @@ fn to_app() -> impl Strategy<Value = ToApp> {
         vec((key(), direction(), proptest::option::of(proof())), 0..20).prop_map(ToApp::Proofs),
         vec((any::<u32>(), proptest::option::of(proof_refusal())), 0..20).prop_map(ToApp::Checked),
         any::<bool>().prop_map(ToApp::Proving),
+        vec(opening_answer(), 0..20).prop_map(ToApp::Openings),
     ]
 }
 

@@ -1,20 +1,22 @@
 //! The bytes of each version that is spoken are read as they were meant, and written as they were.
 
 use covey_proto::{
-    Appearance, Appeared, CodecName, Compressor, Decoder, Direction, Ended, Entry,
-    FlowAnnouncement, FlowAnswer, FlowAsk, FlowId, FlowKey, FlowKeys, FlowTokens, FromAgent, Hello,
-    Key, Message, OLDEST, Processor, Purpose, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
-    Token, Use, Uses, VERSION, Welcome, common_version, encode,
+    Appearance, Appeared, CodecName, CoflowTurn, Compressor, Decoder, Direction, Ended, Entry,
+    FlowAnnouncement, FlowAnswer, FlowAsk, FlowFacts, FlowId, FlowKey, FlowKeys, FlowOpening,
+    FlowTokens, FromAgent, Hello, Key, Message, OLDEST, OpeningAnswer, OpeningError, Passing,
+    Processor, Purpose, Refusal, ReportThreshold, Schedule, Sent, Side, ToAgent, Token, Use, Uses,
+    VERSION, Welcome, WrongOpening, common_version, encode,
 };
 
 /// Each message of a version by its name, as bytes in hexadecimal digits; of later versions only those
 /// that are new or differ from the version before.
-const VERSIONS: [&str; 5] = [
+const VERSIONS: [&str; 6] = [
     include_str!("data/agents-2.txt"),
     include_str!("data/agents-3.txt"),
     include_str!("data/agents-4.txt"),
     include_str!("data/agents-5.txt"),
     include_str!("data/agents-6.txt"),
+    include_str!("data/agents-7.txt"),
 ];
 
 fn bytes(version: u16, of: &str) -> Vec<u8> {
@@ -204,6 +206,57 @@ fn what_version_6_has_more_is_understood() {
         FlowAnswer { ask: confirmed, granted: None },
     ];
     check_in(6, "to_agent.tokens", ToAgent::Tokens(answers));
+}
+
+#[test]
+fn what_version_7_has_more_is_understood() {
+    let hello = Hello { version: 7, port: 7, holds: (3, 9), token: b"abc".to_vec() };
+    check_in(7, "from_agent.hello", FromAgent::Hello(hello));
+    let received = FlowKey { flow: 7, ..KEY };
+    let openings = vec![
+        FlowOpening { key: KEY, side: Side::Sends, bytes: 1e6 },
+        FlowOpening { key: received, side: Side::Receives, bytes: f64::INFINITY },
+    ];
+    check_in(7, "from_agent.opened", FromAgent::Opened(openings));
+    let to = FlowKey { coflow: 8, flow: 0 };
+    let passing = Passing { from: FlowKey::of_id(FlowId(17)), to };
+    check_in(7, "from_agent.passed", FromAgent::Passed(vec![passing]));
+    let (report_every_s, heartbeat_s, idle_after_s) = (0.008, 1.0, 1.0);
+    let (codec, groups) = (None, true);
+    let (version, epoch) = (7, 3);
+    let welcome =
+        Welcome { version, epoch, report_every_s, heartbeat_s, codec, idle_after_s, groups };
+    check_in(7, "to_agent.welcome", ToAgent::Welcome(welcome));
+    let (sends, receives) = (Side::Sends, Side::Receives);
+    let answer = |side, found| OpeningAnswer { key: KEY, side, found };
+    let answers = vec![
+        answer(sends, Ok(FlowFacts { peer: 8, bytes: f64::INFINITY })),
+        answer(sends, Err(OpeningError::Unregistered)),
+        answer(sends, Err(OpeningError::CoflowOver)),
+        answer(receives, Err(OpeningError::NoFlow(2))),
+        answer(receives, Err(OpeningError::OtherHost(9))),
+        answer(sends, Err(OpeningError::FlowOver)),
+        answer(sends, Err(OpeningError::TooMany(1000.0))),
+        answer(sends, Err(OpeningError::Taken)),
+    ];
+    check_in(7, "to_agent.openings", ToAgent::Openings(answers));
+    let turns = vec![
+        CoflowTurn { coflow: 5, layer: 0, dag: 2, depth: 1, left: 1e7 },
+        CoflowTurn { coflow: 6, layer: 3, dag: 6, depth: 0, left: f64::INFINITY },
+    ];
+    check_in(7, "to_agent.turns", ToAgent::Turns(turns));
+}
+
+#[test]
+fn a_wrong_opening_says_what_to_do() {
+    for (k, why) in OpeningError::ALL.into_iter().enumerate() {
+        assert_eq!(why.place(), k);
+        for side in [Side::Sends, Side::Receives] {
+            let text = WrongOpening { key: KEY, side, why }.to_string();
+            assert!(text.starts_with("flow 6 of coflow 5: "), "{text}");
+            assert_eq!(text.matches(": ").count(), 2, "what is wrong, and what to do: {text}");
+        }
+    }
 }
 
 #[test]

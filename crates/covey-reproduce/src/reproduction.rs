@@ -167,9 +167,12 @@ pub fn items(paper: &str, method: Method) -> &'static [Item] {
         ("swallow", Method::Simulation) => swallow::ITEMS,
         ("swallow", Method::Testbed) => swallow::TESTBED_ITEMS,
         ("aalo", Method::Simulation) => aalo::ITEMS,
+        ("aalo", Method::Live) => aalo::LIVE_ITEMS,
+        ("aalo", Method::Testbed) => aalo::TESTBED_ITEMS,
         ("stream", Method::Simulation) => stream::ITEMS,
         ("stream", Method::Testbed) => stream::TESTBED_ITEMS,
         ("coda", Method::Simulation) => coda::ITEMS,
+        ("coda", Method::Testbed) => coda::TESTBED_ITEMS,
         _ => &[],
     }
 }
@@ -177,6 +180,11 @@ pub fn items(paper: &str, method: Method) -> &'static [Item] {
 /// Whether testbed runs of a paper replay the given trace. For other papers they replay workloads
 /// that the paper defines.
 pub fn replays_trace(paper: &str) -> bool {
+    matches!(paper, "philae" | "aalo" | "coda")
+}
+
+/// Whether live runs of a paper replay the given trace.
+pub fn replays_trace_live(paper: &str) -> bool {
     paper == "philae"
 }
 

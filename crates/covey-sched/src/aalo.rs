@@ -17,7 +17,7 @@
 use covey_core::sorted::Sorted;
 use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, Layers, Lineage, Named, NonClairvoyant, Plan, Policy,
-    Promises, Rank, Sender, Share, Time, View,
+    Promises, Rank, Sender, Share, Time, View, Wants,
 };
 
 use crate::info::Info;
@@ -187,6 +187,10 @@ pub(crate) fn next_tick(delta_s: f64, now: Time) -> Time {
 }
 
 impl Policy<NonClairvoyant> for Aalo {
+    fn wants(&self) -> Wants {
+        Wants { in_turn: true, ..Wants::default() }
+    }
+
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
         let external = view.lineage(coflow).external;
         if self.dags.get(&external).is_none() {

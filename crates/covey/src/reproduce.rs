@@ -32,16 +32,21 @@ Examples:
   covey reproduce stream --testbed
   covey reproduce swallow --testbed
   covey reproduce swallow --testbed --every 4 --table VII
+  covey reproduce aalo --live
+  covey reproduce aalo --testbed --every 10
+  covey reproduce coda --testbed --every 10
 The papers used an hour of a Facebook cluster, which is public (README says where) and not included.
 Without it builtin:fb-like stands in, whose results cannot be compared with published values.
 Examples and workloads that the papers define themselves need no trace.
 With --live the coordinator runs in a process of its own, with an agent for each port: of Philae,
 Tables 1, 6 and 7. It takes --seconds for each of three policies, and for each number of ports: for
-Tables 1 and 6 three times --seconds, with Table 7 six times.
+Tables 1 and 6 three times --seconds, with Table 7 six times. Of Aalo, Section 7.6 with 100 and
+10,000 agents that all send, --seconds for each; the trace does not matter.
 With --testbed real flows go between emulated hosts of 100 Mbit/s (see covey testbed), which needs root.
 Of Philae it measures Table 5 and Figure 6, four to six minutes for each of four runs; of Stream Figures 5 and
 11, with nobody in charge, ten minutes in all; of Swallow Tables I and VII and Figures 7a and 7b, on shuffles
-made as compressible as Table I's, seven minutes in all.")]
+made as compressible as Table I's, seven minutes in all; of Aalo Section 7.2, three runs of four to six
+minutes; of CODA Section 6.2, two runs. With --every 10 these take less than two minutes each.")]
 pub struct Reproduce {
     /// The paper
     #[arg(value_enum, ignore_case = true)]
@@ -62,9 +67,9 @@ pub struct Reproduce {
     /// Measure the values that need a live coordinator
     #[arg(long, group = "replay")]
     pub live: bool,
-    /// With --live, and for Philae with --testbed: length of the replayed part, in seconds of the
-    /// trace; less than 600 is not compared with published values [default: 600 with --live, the
-    /// whole trace with --testbed]
+    /// With --live, and for a trace with --testbed: length of the replayed part, in seconds of the
+    /// trace; of a trace less than 600 is not compared with published values [default: 600 with
+    /// --live, 30 for Aalo; the whole trace with --testbed]
     #[arg(long, value_name = "S", requires = "replay")]
     pub seconds: Option<f64>,
     /// Measure with real flows between emulated hosts

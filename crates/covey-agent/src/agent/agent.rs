@@ -5,15 +5,17 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use covey_proto::{
-    Appearance, Compressor, Ended, FlowKey, FromAgent, Hello, Refusal, Schedule, ToAgent, USES,
-    Uses, VERSION, Welcome, common_version,
+    Appearance, Compressor, Ended, FlowFacts, FlowKey, FromAgent, Hello, OPENINGS, OpeningAnswer,
+    Passing, Refusal, Schedule, Side, ToAgent, USES, Uses, VERSION, Welcome, common_version,
 };
 
 use super::compression::Compression;
+use super::openings::Openings;
 use super::proving::Proving;
 use super::reports::Reports;
 use super::say::{say, say_all_appeared, say_appeared, say_uses};
 use super::schedule::{HeldSchedule, Update};
+use super::turns::Turns;
 use super::unnamed::Unnamed;
 use crate::names::FlowNames;
 use crate::share::{Progress, Share};
@@ -37,6 +39,8 @@ pub struct Agent {
     reports: Reports,
     compression: Compression,
     proving: Proving,
+    openings: Openings,
+    turns: Turns,
     /// How flows are used, if the enforcer sees that.
     watch: Option<Watch>,
     /// Flows that no application has named.
@@ -63,6 +67,8 @@ impl Agent {
             reports: Reports::default(),
             compression: Compression::default(),
             proving: Proving::default(),
+            openings: Openings::default(),
+            turns: Turns::default(),
             watch: None,
             unnamed: Unnamed::default(),
             addresses: Vec::new(),
@@ -126,15 +132,16 @@ impl Agent {
     /// that has changed its coflow is listed under each of its names, because an application may know it by any. Of
     /// flows that no application has named, those are listed that the coordinator has taken; at rate 0 if they wait.
     pub fn served(&self) -> Cow<'_, BTreeMap<FlowKey, Share>> {
-        let flows = self.schedule.flows();
+        let flows = self.schedule.shares();
         let idle = self.watch.iter().flat_map(Watch::idle);
         let mut probed = idle.filter(|key| !flows.contains_key(key)).peekable();
         let mut renamed = self.names.renamed().peekable();
         if probed.peek().is_none() && renamed.peek().is_none() && !self.has_unnamed() {
-            return Cow::Borrowed(flows);
+            return flows;
         }
-        let mut served = flows.clone();
-        served.extend(probed.map(|key| (key, Share::PROBE)));
+        let probed: Vec<FlowKey> = probed.collect();
+        let mut served = flows.into_owned();
+        served.extend(probed.into_iter().map(|key| (key, Share::PROBE)));
         served.retain(|key, _| self.unnamed.may_schedule(*key));
         self.unnamed.hold(&mut served);
         for key in renamed {
@@ -224,12 +231,14 @@ impl Agent {
                     if self.unacknowledged.remove(&key).is_none() {
                         // It has ended because nobody needs it any more.
                         is_changed = true;
-                        self.schedule.remove(key);
+                        self.schedule.end(key, None);
+                        self.turns.closed(key);
                         self.reports.ended(key, 0.0, 0.0);
                         if let Some(watch) = &mut self.watch {
                             watch.done(key, true);
                         }
                     }
+                    self.schedule.acknowledged(key);
                     self.names.done(key);
                 }
                 return Ok(is_changed);
@@ -259,6 +268,11 @@ impl Agent {
             }
             // Those are the enforcer's affair.
             ToAgent::Alive | ToAgent::Keys(_) | ToAgent::Tokens(_) => {}
+            ToAgent::Openings(answers) => answers.iter().for_each(|answer| self.found(answer)),
+            ToAgent::Turns(turns) => {
+                turns.into_iter().for_each(|turn| self.turns.said(turn));
+                self.turns.forget_closed();
+            }
             ToAgent::Flows(flows) => {
                 for flow in flows {
                     if let Some((former, present)) = self.names.announced(flow) {
@@ -275,6 +289,7 @@ impl Agent {
     fn rename(&mut self, former: FlowKey, present: FlowKey) {
         self.schedule.rename(former, present);
         self.reports.rename(former, present);
+        self.turns.rename(former, present);
         if let Some(watch) = &mut self.watch {
             watch.rename(former, present);
         }
@@ -293,6 +308,11 @@ impl Agent {
         if !welcome.groups {
             // Only a coordinator that asks for these flows hears of them.
             self.unacknowledged.retain(|key, _| key.number().is_none());
+        }
+        self.turns.welcomed();
+        self.openings.welcomed(welcome, out);
+        if welcome.version >= OPENINGS {
+            say(self.schedule.passings(), FromAgent::Passed, out);
         }
         say(self.unacknowledged.values().copied(), FromAgent::Ended, out);
         say(self.schedule.written(), FromAgent::Written, out);
@@ -333,7 +353,7 @@ impl Agent {
             self.names.forget(key);
         }
         if let Some(watch) = &mut self.watch {
-            watch.served(self.schedule.flows());
+            watch.served(&self.schedule.shares());
         }
         let (epoch, version) = self.holds();
         out.push(FromAgent::Applied { epoch, version });
@@ -344,6 +364,11 @@ impl Agent {
     /// to send. Returns whether the flows to serve ([`Agent::served`]) have changed.
     pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) -> bool {
         self.now_s = now_s;
+        // Before what flows are asked for: their applications hear first whether they are opened wrongly.
+        self.openings.opened(&progress.openings, self.welcome, out);
+        let closed = progress.opened.iter().filter(|(_, is_open)| !is_open).map(|(key, _)| *key);
+        let ended = progress.ended.iter().map(|ended| ended.key);
+        closed.chain(ended).for_each(|key| self.openings.closed(key));
         let presented = self.names.presented(progress);
         let progress = presented.as_ref().unwrap_or(progress);
         let told = self.follow_unnamed(progress);
@@ -352,7 +377,11 @@ impl Agent {
         self.proving.say(progress, self.welcome, out);
         let uses = self.watch_progress(progress, now_s);
         let probes_changed = uses.is_some();
-        let written = self.account(progress);
+        let (written, passed) = self.account(progress);
+        let is_passed = !passed.is_empty();
+        if let Some(watch) = self.watch.as_mut().filter(|_| is_passed) {
+            watch.served(&self.schedule.shares());
+        }
         let said = out.len();
         if let Some(welcome) = self.welcome {
             if welcome.groups {
@@ -362,6 +391,9 @@ impl Agent {
                 let appeared: Vec<Appearance> =
                     progress.appeared.iter().copied().chain(again).collect();
                 say_appeared(&appeared, out);
+            }
+            if welcome.version >= OPENINGS {
+                say(passed.into_iter(), FromAgent::Passed, out);
             }
             say(written.into_iter(), FromAgent::Written, out);
             let told = |ended: &&Ended| welcome.groups || ended.key.number().is_none();
@@ -373,7 +405,7 @@ impl Agent {
             }
         }
         self.name_remotely(&mut out[said..]);
-        probes_changed
+        probes_changed || is_passed
     }
 
     /// Whether the coordinator is to hear of flows that no application has named.
@@ -420,24 +452,77 @@ impl Agent {
         watch.take_news()
     }
 
-    /// Brings totals, schedule and ends up to date. Returns the flows that need no rate any more.
-    fn account(&mut self, progress: &Progress) -> Vec<FlowKey> {
+    /// Brings totals, schedule and ends up to date. Returns the flows that need no rate any more, and which of them have
+    /// passed it on.
+    fn account(&mut self, progress: &Progress) -> (Vec<FlowKey>, Vec<Passing>) {
+        let (mut written, mut passed) = (Vec::new(), Vec::new());
+        for &(key, _) in progress.opened.iter().filter(|(_, is_open)| !is_open) {
+            self.turns.closed(key);
+        }
         for &sent in &progress.sent {
             let new = self.reports.sent(sent);
+            self.turns.sent(sent.key.coflow, new.1);
             self.count_compression(sent.key, new);
         }
-        let written = progress.written.iter().copied();
-        let written = written.filter(|key| self.schedule.mark_written(*key)).collect();
+        let ending =
+            || progress.written.iter().copied().chain(progress.ended.iter().map(|it| it.key));
+        for &key in &progress.written {
+            let heir = self.next(key, ending());
+            if self.schedule.is_served(key) {
+                written.push(key);
+                self.schedule.mark_written(key, heir);
+            }
+            passed.extend(heir.map(|to| Passing { from: key, to }));
+        }
         for &ended in &progress.ended {
             let new = self.reports.ended(ended.key, ended.bytes, ended.wire);
+            self.turns.sent(ended.key.coflow, new.1);
             self.count_compression(ended.key, new);
-            self.schedule.remove(ended.key);
+            let heir = self.next(ended.key, ending());
+            self.schedule.end(ended.key, heir);
+            passed.extend(heir.map(|to| Passing { from: ended.key, to }));
+            self.turns.closed(ended.key);
             // A coordinator that joins again asks which of the flows are left that no application has named.
             if ended.key.number().is_none() || self.tells_of_unnamed() {
                 self.unacknowledged.insert(ended.key, ended);
             }
         }
-        written
+        (written, passed)
+    }
+
+    /// The flow that has the rate of a served flow from now on, which is `ending` with others. `None`: none waits.
+    fn next(&self, key: FlowKey, ending: impl Iterator<Item = FlowKey> + Clone) -> Option<FlowKey> {
+        if key.number().is_some() || !self.schedule.is_served(key) {
+            return None;
+        }
+        let shares = self.schedule.shares();
+        self.turns.next(key, |other| {
+            let is_idle = self.watch.as_ref().is_some_and(|watch| watch.is_unused(other));
+            let is_over = self.unacknowledged.contains_key(&other)
+                || self.schedule.is_written(other)
+                || ending.clone().any(|it| it == other);
+            !is_idle && !is_over && shares.get(&other).is_none_or(|share| share.rate == 0.0)
+        })
+    }
+
+    /// Takes from the coordinator's answers those that applications have to hear.
+    pub fn tell_openings(&mut self, mut answers: Vec<OpeningAnswer>) -> Vec<OpeningAnswer> {
+        answers.retain(|answer| self.openings.answered(answer));
+        answers
+    }
+
+    /// The coordinator has answered what is registered of a flow.
+    fn found(&mut self, answer: &OpeningAnswer) {
+        let key = self.names.present(answer.key);
+        match answer.found {
+            Ok(FlowFacts { peer, .. }) if answer.side == Side::Sends => {
+                // It may have ended meanwhile.
+                if !self.unacknowledged.contains_key(&key) {
+                    self.turns.opened(key, peer);
+                }
+            }
+            _ => {}
+        }
     }
 
     fn count_compression(&mut self, key: FlowKey, (bytes, wire): (f64, f64)) {

@@ -1,8 +1,9 @@
 //! The schedule that an agent holds.
 
+use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use covey_proto::{Entry, FlowKey, Schedule};
+use covey_proto::{Entry, FlowKey, Passing, Schedule};
 
 use crate::share::Share;
 
@@ -26,6 +27,10 @@ pub struct HeldSchedule {
     /// Flows that need nothing more, until a schedule removes them. A schedule that serves such a flow comes from a
     /// coordinator that has not heard of it.
     written: BTreeMap<FlowKey, Share>,
+    /// Flows that have ended or need nothing more, each with the flow that has its rate.
+    passed: BTreeMap<FlowKey, FlowKey>,
+    /// What the schedule gives to such flows, until one removes them.
+    carried: BTreeMap<FlowKey, Share>,
     /// The latest epoch heard of.
     epoch: u64,
     /// Number of schedules dropped.
@@ -38,7 +43,46 @@ impl HeldSchedule {
         self.holds
     }
 
-    /// The flows that are served.
+    /// The flows that are served, with the rates that others have passed on to them.
+    pub fn shares(&self) -> Cow<'_, BTreeMap<FlowKey, Share>> {
+        if self.carried.is_empty() {
+            return Cow::Borrowed(&self.flows);
+        }
+        let mut shares = self.flows.clone();
+        for (&key, &share) in &self.carried {
+            let heir =
+                shares.entry(self.heir(key)).or_insert(Share { rate: 0.0, codec: None, ..share });
+            heir.rate += share.rate;
+        }
+        Cow::Owned(shares)
+    }
+
+    /// The flow that has the rate of a flow in the end.
+    fn heir(&self, key: FlowKey) -> FlowKey {
+        let mut heir = key;
+        // No flow is passed on twice, so that a chain ends.
+        while let Some(&next) = self.passed.get(&heir) {
+            heir = next;
+        }
+        heir
+    }
+
+    /// Whether a flow has a rate.
+    pub fn is_served(&self, key: FlowKey) -> bool {
+        self.flows.contains_key(&key) || self.carried.keys().any(|from| self.heir(*from) == key)
+    }
+
+    /// Whether a flow needs nothing more, and no schedule has removed it.
+    pub fn is_written(&self, key: FlowKey) -> bool {
+        self.written.contains_key(&key)
+    }
+
+    /// Flows that have passed their rates on, as far as the coordinator may not know it.
+    pub fn passings(&self) -> impl Iterator<Item = Passing> {
+        self.passed.iter().map(|(&from, &to)| Passing { from, to })
+    }
+
+    /// The flows that the schedule names.
     pub fn flows(&self) -> &BTreeMap<FlowKey, Share> {
         &self.flows
     }
@@ -73,13 +117,18 @@ impl HeldSchedule {
         }
         if base == 0 {
             self.flows.clear();
+            self.carried.clear();
+            self.passed
+                .retain(|key, _| has_ended(key) || set.iter().any(|entry| entry.key == *key));
             self.written.retain(|key, _| set.iter().any(|entry| entry.key == *key));
         } else if (epoch, base) != self.holds {
             return Update::Gap;
         }
         removed.into_iter().for_each(|key| self.remove(key));
         for Entry { key, layer, rate, codec } in set {
-            if !has_ended(&key) && !self.written.contains_key(&key) {
+            if self.passed.contains_key(&key) {
+                self.carried.insert(key, Share { layer, rate, codec });
+            } else if !has_ended(&key) && !self.written.contains_key(&key) {
                 self.flows.insert(key, Share { layer, rate, codec });
             }
         }
@@ -88,31 +137,72 @@ impl HeldSchedule {
         Update::Applied
     }
 
-    /// A flow's last bytes are in its socket: the flow needs no rate any more. Returns whether it was served.
-    pub fn mark_written(&mut self, key: FlowKey) -> bool {
-        let share = self.flows.remove(&key);
-        self.written.extend(share.map(|share| (key, share)));
-        share.is_some()
+    /// A flow's last bytes are in its socket: the flow needs no rate any more. `heir` has it from now on.
+    pub fn mark_written(&mut self, key: FlowKey, heir: Option<FlowKey>) {
+        if let Some(share) = self.let_go(key, heir) {
+            self.written.insert(key, share);
+        }
+    }
+
+    /// A flow has ended. `heir` has its rate from now on.
+    pub fn end(&mut self, key: FlowKey, heir: Option<FlowKey>) {
+        self.let_go(key, heir);
+        self.written.remove(&key);
+    }
+
+    /// Takes the rate of a flow, for `heir` if there is one. Returns what the schedule gave it.
+    fn let_go(&mut self, key: FlowKey, heir: Option<FlowKey>) -> Option<Share> {
+        let own = self.flows.remove(&key);
+        match heir {
+            Some(heir) => {
+                self.passed.insert(key, heir);
+                self.carried.extend(own.map(|share| (key, share)));
+            }
+            None if !self.passed.contains_key(&key) => {
+                // Nobody needs what has been passed on to this flow.
+                let leads = self.passed.keys().filter(|from| self.heir(**from) == key);
+                for from in leads.copied().collect::<Vec<_>>() {
+                    self.passed.remove(&from);
+                    self.carried.remove(&from);
+                }
+            }
+            None => {}
+        }
+        own
+    }
+
+    /// The coordinator has heard that a flow has ended: schedules name it no more, but to remove it.
+    pub fn acknowledged(&mut self, key: FlowKey) {
+        if !self.carried.contains_key(&key) {
+            self.passed.remove(&key);
+        }
     }
 
     /// A flow has another name from now on.
     pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
-        for shares in [&mut self.flows, &mut self.written] {
+        for shares in [&mut self.flows, &mut self.written, &mut self.carried] {
             if let Some(share) = shares.remove(&from) {
                 shares.insert(to, share);
             }
         }
+        if let Some(heir) = self.passed.remove(&from) {
+            self.passed.insert(to, heir);
+        }
+        self.passed.values_mut().filter(|heir| **heir == from).for_each(|heir| *heir = to);
     }
 
-    /// A flow has ended or is no longer scheduled.
     /// Removes the flows that no application has named.
     pub fn forget_numbers(&mut self) {
         self.flows.retain(|key, _| key.number().is_none());
         self.written.retain(|key, _| key.number().is_none());
     }
 
+    /// A flow is no longer scheduled.
     pub fn remove(&mut self, key: FlowKey) {
         self.flows.remove(&key);
         self.written.remove(&key);
+        if self.carried.remove(&key).is_some() {
+            self.passed.remove(&key);
+        }
     }
 }

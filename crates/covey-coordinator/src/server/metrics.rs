@@ -4,6 +4,7 @@ use std::fmt::{Display, Write};
 use std::sync::Arc;
 
 use covey_door::{Door, Reason};
+use covey_proto::OpeningError;
 
 use super::histogram::Histogram;
 use crate::connections::write_doors;
@@ -271,6 +272,11 @@ pub(super) fn text(
             "Flows that hosts took without a proof.",
             counts.flows_unproven,
         ),
+        (
+            "covey_rates_passed_total",
+            "Rates that agents passed on from a flow that had ended to the next, between two schedules.",
+            counts.passed,
+        ),
         ("covey_coflows_registered_total", "Coflows registered.", counts.registered),
         ("covey_coflows_gone_total", "Coflows ended or deregistered.", counts.gone),
         (
@@ -309,6 +315,21 @@ pub(super) fn text(
     ];
     for (name, help, value) in counters {
         one(name, help, "counter", value, &mut out);
+    }
+    let name = "covey_flows_opened_wrongly_total";
+    head(
+        name,
+        "Flows that applications opened otherwise than they are registered.",
+        "counter",
+        &mut out,
+    );
+    for (error, count) in OpeningError::ALL.iter().zip(counts.opened_wrongly) {
+        let _ = writeln!(out, "{name}{{reason=\"{}\"}} {count}", error.name());
+    }
+    let name = "covey_flows_other_bytes_total";
+    head(name, "Flows that ended with other bytes than are registered.", "counter", &mut out);
+    for (than, count) in ["fewer", "more"].iter().zip(counts.other_bytes) {
+        let _ = writeln!(out, "{name}{{bytes=\"{than}\"}} {count}");
     }
     let gauges = [
         ("covey_epoch", "Number of this start.", now.epoch as f64),

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::Time;
-use covey_proto::{Compressor, FlowAnswer, FlowId, FlowKey, ReportThreshold, Use};
+use covey_proto::{Compressor, FlowAnswer, FlowId, FlowKey, OpeningAnswer, ReportThreshold, Use};
 
 use super::assignments::Assignments;
 use super::effects::SessionId;
@@ -126,20 +126,25 @@ pub(super) struct Letters {
     pub keys: bool,
     /// What it has asked of flows.
     pub answers: Vec<FlowAnswer>,
+    /// What it has to hear of flows that applications have opened.
+    pub openings: Vec<OpeningAnswer>,
+    /// Coflows whose turns have changed.
+    pub turns: BTreeSet<u64>,
 }
 
 impl Letters {
     fn has_news(&self) -> bool {
         // Those that were cancelled wait for schedules.
         let Letters { acknowledged, cancelled: _, renamed, thresholds, over, .. } = self;
-        let Letters { taken, released, keys, answers, .. } = self;
+        let Letters { taken, released, keys, answers, openings, turns, .. } = self;
         let says_ends = !acknowledged.is_empty() || !over.is_empty() || !released.is_empty();
-        let says_tokens = *keys || !answers.is_empty();
+        let says_tokens = *keys || !answers.is_empty() || !openings.is_empty();
         says_ends
             || says_tokens
             || !renamed.is_empty()
             || !thresholds.is_empty()
             || !taken.is_empty()
+            || !turns.is_empty()
     }
 
     pub fn take_thresholds(&mut self) -> Vec<ReportThreshold> {

@@ -111,6 +111,8 @@ impl Agents {
         agent.letters.taken.clear();
         agent.letters.released.clear();
         agent.letters.answers.clear();
+        agent.letters.openings.clear();
+        agent.letters.turns.clear();
         agent.letters.keys = spoken >= TOKENS;
         agent.assignments.forget_announcements();
         before
@@ -182,6 +184,13 @@ impl Agents {
     pub fn flow_written(&mut self, port: u32, id: FlowId) {
         let Agents { agents, reservations, awake, .. } = self;
         agents[port as usize].assignments.flow_written(id, reservations, awake);
+        self.wake(port);
+    }
+
+    /// An agent has passed the rate of a flow that has ended, or needs nothing more, on to another flow with the same
+    /// receiver; `key` is the first name of that.
+    pub fn passed(&mut self, port: u32, from: FlowId, to: FlowId, key: FlowKey) {
+        self.agents[port as usize].assignments.pass(from, to, key);
         self.wake(port);
     }
 

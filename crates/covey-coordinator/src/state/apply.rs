@@ -1,5 +1,7 @@
 //! What the journal says has happened, now or before a crash.
 
+use std::collections::BTreeSet;
+
 use covey_api::{CoflowSpec, Flow as FlowSpec, Update};
 use covey_core::state::{FlowSpec as PolicyFlowSpec, Registration};
 use covey_core::{Lineage, PortId, Time};
@@ -104,6 +106,7 @@ impl CoordinatorState {
             name: spec.name.clone(),
             key,
             parents: spec.parents.clone(),
+            barrier: spec.barrier,
             weight: spec.weight,
             deadline_s: spec.deadline_s,
             lineage,
@@ -120,14 +123,20 @@ impl CoordinatorState {
             compression: None,
             report_threshold: f64::INFINITY,
             is_stale: false,
+            early: Vec::new(),
+            followers: BTreeSet::new(),
+            waits_for: BTreeSet::new(),
         };
         self.coflows.insert(serial, coflow);
+        if spec.barrier {
+            self.coflows.wait_for(serial, &spec.parents);
+        }
         self.coflows.extend(serial, specs.iter().map(Flow::of).collect(), ids);
         self.note_attempts(serial, &specs);
         self.awaited_bytes.note(serial, lineage.external);
         self.effects.counts.registered += 1;
         self.effects.event(Event::Registered { id: serial });
-        if self.touches_away(&spec.flows) {
+        if spec.barrier || self.touches_away(&spec.flows) {
             self.follow(serial);
         }
         self.tell_ends();
@@ -185,6 +194,7 @@ impl CoordinatorState {
         if let Some(coflow) = self.coflows.get_mut(serial) {
             coflow.open = update.open.unwrap_or(open);
         }
+        self.answer_early(serial);
         left.into_iter().chain([serial]).for_each(|serial| self.leave_if_over(serial));
         self.effects.event(Event::Updated { id: serial });
         self.tell_ends();
@@ -196,7 +206,7 @@ impl CoordinatorState {
         // A flow that does not use its rate starts again too.
         let is_active = match coflow.flows.get(key.flow).map(|flow| flow.stage) {
             Some(Stage::Active) => true,
-            Some(Stage::Unused(_)) => false,
+            Some(Stage::Unused(_) | Stage::Held) => false,
             _ => return,
         };
         coflow.flows.restart(key.flow);

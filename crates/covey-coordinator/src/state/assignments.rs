@@ -50,15 +50,32 @@ struct FlowAssignment {
     is_announced: bool,
     /// Whether the flow must be listed again, because it belongs to another coflow.
     is_renamed: bool,
+    /// Whether it has rates of flows that have ended, which the next schedule confirms or takes back.
+    has_more: bool,
 }
 
 impl FlowAssignment {
+    /// A flow without a rate.
+    fn new(key: FlowKey, dst: u32) -> FlowAssignment {
+        FlowAssignment {
+            key,
+            dst,
+            wanted: Service::NONE,
+            sent: Service::NONE,
+            reserved: 0.0,
+            is_announced: false,
+            is_renamed: false,
+            has_more: false,
+        }
+    }
+
     fn is_sent(&self) -> bool {
-        !self.is_renamed && self.wanted.is_like(self.sent)
+        !self.is_renamed && !self.has_more && self.wanted.is_like(self.sent)
     }
 
     fn is_nothing(&self) -> bool {
-        self.wanted.rate == 0.0 && self.sent.rate == 0.0 && self.reserved == 0.0
+        let has_rate = [self.wanted.rate, self.sent.rate, self.reserved].iter().any(|it| *it > 0.0);
+        !has_rate && !self.has_more
     }
 }
 
@@ -79,6 +96,9 @@ pub(super) struct Assignments {
     sent_at: Time,
     /// The version of the schedule that the agent has applied last.
     applied: u64,
+    /// Flows that have ended or need nothing more, with the flows that have their rates until the next schedule, and
+    /// the first names of those.
+    passed: BTreeMap<FlowId, (FlowId, FlowKey)>,
 }
 
 impl Default for Assignments {
@@ -92,6 +112,7 @@ impl Default for Assignments {
             under_way: None,
             sent_at: Time::ZERO,
             applied: 0,
+            passed: BTreeMap::new(),
         }
     }
 }
@@ -99,15 +120,7 @@ impl Default for Assignments {
 impl Assignments {
     /// Wants a flow to be served so from now on.
     pub fn want(&mut self, id: FlowId, key: FlowKey, dst: u32, wanted: Service) {
-        let flow = self.flows.entry(id).or_insert(FlowAssignment {
-            key,
-            dst,
-            wanted: Service::NONE,
-            sent: Service::NONE,
-            reserved: 0.0,
-            is_announced: false,
-            is_renamed: false,
-        });
+        let flow = self.flows.entry(id).or_insert(FlowAssignment::new(key, dst));
         flow.wanted = wanted;
         if flow.is_sent() && !self.full {
             self.dirty.remove(&id);
@@ -167,6 +180,7 @@ impl Assignments {
         if !self.has_news() {
             return None;
         }
+        self.settle_passed(reservations);
         let is_full = self.full;
         let ids: Vec<FlowId> = if is_full {
             self.flows.keys().copied().collect()
@@ -186,6 +200,7 @@ impl Assignments {
             if reservations.fits(port, flow.dst, flow.wanted.rate - flow.reserved) {
                 flow.sent = flow.wanted;
                 flow.is_renamed = false;
+                flow.has_more = false;
                 let reserved = flow.reserved.max(flow.wanted.rate);
                 // The agent gives nothing back before it has applied the schedule: nobody is woken.
                 reservations.replace(flow.dst, flow.reserved, reserved, &mut BTreeSet::new());
@@ -326,6 +341,7 @@ impl Assignments {
         woken: &mut BTreeSet<u32>,
     ) {
         self.lose_track();
+        self.passed.clear();
         for id in self.flows.keys().copied().collect::<Vec<_>>() {
             if let Some(flow) = self.flows.get_mut(&id) {
                 flow.sent.rate = 0.0;
@@ -344,10 +360,14 @@ impl Assignments {
         reservations: &mut IngressReservations,
         woken: &mut BTreeSet<u32>,
     ) {
+        if self.keep_passed(id, reservations, woken) {
+            return;
+        }
         if let Some(flow) = self.flows.get_mut(&id) {
             (flow.wanted.rate, flow.sent.rate) = (0.0, 0.0);
             reservations.replace(flow.dst, flow.reserved, 0.0, woken);
             flow.reserved = 0.0;
+            flow.has_more = false;
             self.tidy(id);
         }
     }
@@ -360,12 +380,80 @@ impl Assignments {
         reservations: &mut IngressReservations,
         woken: &mut BTreeSet<u32>,
     ) {
+        if self.keep_passed(id, reservations, woken) {
+            return;
+        }
         if let Some(flow) = self.flows.get_mut(&id) {
             flow.wanted.rate = 0.0;
             reservations.replace(flow.dst, flow.reserved, 0.0, woken);
             flow.reserved = 0.0;
+            flow.has_more = false;
             self.dirty.insert(id);
             self.tidy(id);
+        }
+    }
+
+    /// The agent has passed the rate of a flow on to another one with the same receiver, whose first name is `key`.
+    pub fn pass(&mut self, from: FlowId, to: FlowId, key: FlowKey) {
+        let Some(flow) = self.flows.get(&from) else { return };
+        let is_elsewhere = self.flows.get(&to).is_some_and(|it| it.dst != flow.dst);
+        // The agent repeats what it has passed on when it joins: some of it is settled.
+        if from != to && !is_elsewhere && (flow.sent.rate > 0.0 || flow.reserved > 0.0) {
+            self.passed.insert(from, (to, key));
+        }
+    }
+
+    /// A flow has ended, or needs nothing more. If its rate is passed on, the agent holds it, and what is reserved stays
+    /// so until a schedule removes the flow. If not, nobody has the rates that were passed on to this flow. Returns
+    /// whether it is passed on.
+    fn keep_passed(
+        &mut self,
+        id: FlowId,
+        reservations: &mut IngressReservations,
+        woken: &mut BTreeSet<u32>,
+    ) -> bool {
+        if self.passed.contains_key(&id) {
+            if let Some(flow) = self.flows.get_mut(&id) {
+                flow.wanted.rate = 0.0;
+                self.dirty.insert(id);
+            }
+            return true;
+        }
+        let mut ends = vec![id];
+        while let Some(end) = ends.pop() {
+            let leading = self.passed.iter().filter(|(_, (to, _))| *to == end);
+            for from in leading.map(|(from, _)| *from).collect::<Vec<_>>() {
+                self.passed.remove(&from);
+                ends.push(from);
+                if let Some(flow) = self.flows.get_mut(&from) {
+                    reservations.replace(flow.dst, flow.reserved, 0.0, woken);
+                    flow.reserved = 0.0;
+                }
+            }
+        }
+        false
+    }
+
+    /// Has what is reserved for flows that have passed their rates on be that of the flows that have these. The
+    /// schedule that is made now removes the former, and says what the latter have.
+    fn settle_passed(&mut self, reservations: &mut IngressReservations) {
+        let passed = std::mem::take(&mut self.passed);
+        for (from, first) in &passed {
+            let (mut to, mut key) = *first;
+            // A chain is no longer than the list, whatever the agent has said.
+            for _ in 0..passed.len() {
+                let Some(next) = passed.get(&to) else { break };
+                (to, key) = *next;
+            }
+            let Some(flow) = self.flows.get_mut(from).filter(|flow| flow.reserved > 0.0) else {
+                continue;
+            };
+            let (dst, reserved) = (flow.dst, std::mem::take(&mut flow.reserved));
+            let heir = self.flows.entry(to).or_insert(FlowAssignment::new(key, dst));
+            reservations.hand_over(dst, heir.reserved);
+            heir.reserved += reserved;
+            heir.has_more = true;
+            self.dirty.insert(to);
         }
     }
 

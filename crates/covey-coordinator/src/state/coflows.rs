@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::{CoflowId, Compression, Lineage, Time};
-use covey_proto::{FlowAnnouncement, FlowId, FlowKey};
+use covey_proto::{FlowAnnouncement, FlowId, FlowKey, FlowOpening};
 
 use super::flow_ids::FlowIds;
 use super::flows::{Flow, Flows, Served, Stage, ports};
@@ -17,6 +17,8 @@ pub(super) struct About {
     pub name: Option<String>,
     pub key: Option<Key>,
     pub parents: Vec<u64>,
+    /// Whether its flows wait until its parents have gone.
+    pub barrier: bool,
     pub weight: f64,
     pub deadline_s: Option<f64>,
     pub lineage: Lineage,
@@ -43,6 +45,12 @@ pub(super) struct Coflow {
     pub report_threshold: f64,
     /// Whether its flows have sent something since the policy was last told what is left of them.
     pub is_stale: bool,
+    /// Flows that are open at ports and not added yet.
+    pub early: Vec<(u32, FlowOpening)>,
+    /// Ports whose agents hear when it has its turn.
+    pub followers: BTreeSet<u32>,
+    /// Parents that are present, if its flows wait for them.
+    pub waits_for: BTreeSet<u64>,
 }
 
 impl Coflow {
@@ -117,6 +125,8 @@ pub(super) struct Coflows {
     pub next_id: u64,
     /// Present coflows that have, or had, a flow at a port.
     by_port: Vec<BTreeSet<u64>>,
+    /// Coflows that wait for a coflow to go, by the number of that.
+    waiting_for: BTreeMap<u64, BTreeSet<u64>>,
     /// What the present ones count as together.
     tally: Tally,
 }
@@ -226,6 +236,30 @@ impl Coflows {
         }
     }
 
+    /// The flows of a coflow wait until those of its parents that are present have gone.
+    pub fn wait_for(&mut self, serial: u64, parents: &[u64]) {
+        let there = parents.iter().copied().filter(|parent| self.contains(*parent));
+        let there: BTreeSet<u64> = there.filter(|parent| *parent != serial).collect();
+        for &parent in &there {
+            self.waiting_for.entry(parent).or_default().insert(serial);
+        }
+        if let Some(coflow) = self.present.get_mut(&serial) {
+            coflow.waits_for = there;
+        }
+    }
+
+    /// A coflow has gone. Returns those whose flows need not wait any more.
+    pub fn release_children(&mut self, parent: u64) -> Vec<u64> {
+        let children = self.waiting_for.remove(&parent).unwrap_or_default();
+        let present = &mut self.present;
+        let is_free = |child: &u64| {
+            present.get_mut(child).is_some_and(|coflow| {
+                coflow.waits_for.remove(&parent) && coflow.waits_for.is_empty()
+            })
+        };
+        children.into_iter().filter(is_free).collect()
+    }
+
     /// Adds flows to a coflow, with their ids.
     pub fn extend(&mut self, serial: u64, flows: Vec<Flow>, ids: &[u64]) {
         self.note_ports(serial, &flows);
@@ -283,6 +317,7 @@ impl Coflows {
             name: None,
             key: None,
             parents: Vec::new(),
+            barrier: false,
             weight: 1.0,
             deadline_s: None,
             lineage,
@@ -299,6 +334,9 @@ impl Coflows {
             compression: None,
             report_threshold: f64::INFINITY,
             is_stale: false,
+            early: Vec::new(),
+            followers: BTreeSet::new(),
+            waits_for: BTreeSet::new(),
         };
         let next_id = self.next_id;
         self.insert(serial, coflow);
@@ -410,7 +448,12 @@ impl Coflows {
 
     fn remove(&mut self, serial: u64) -> Option<Coflow> {
         let coflow = self.present.remove(&serial)?;
-        let Coflow { about, flows, lease, .. } = &coflow;
+        let Coflow { about, flows, lease, waits_for, .. } = &coflow;
+        for parent in waits_for {
+            if let Some(children) = self.waiting_for.get_mut(parent) {
+                children.remove(&serial);
+            }
+        }
         self.leases.remove(serial, lease);
         self.ids.remove(flows.ids(), flows.former().values().flatten().copied());
         self.tally.replace(coflow.tally(), Tally::default());
@@ -448,6 +491,7 @@ impl Coflows {
             + self.own_dags.len()
             + self.keys.len()
             + self.ids.len();
-        self.present.len() + self.serials.len() + self.leases.len() + memory
+        let waiting: usize = self.waiting_for.values().map(BTreeSet::len).sum();
+        self.present.len() + self.serials.len() + self.leases.len() + memory + waiting
     }
 }

@@ -1,6 +1,6 @@
 //! What the coordinator wants done, and what it counts.
 
-use covey_proto::Refusal;
+use covey_proto::{OpeningError, Refusal};
 
 use super::flows::Unused;
 use crate::record::Record;
@@ -118,6 +118,12 @@ pub struct Counts {
     pub flows_refused: u64,
     /// Flows that they have taken without a proof.
     pub flows_unproven: u64,
+    /// Flows that applications have opened wrongly, by the place in [`OpeningError::ALL`].
+    pub opened_wrongly: [u64; OpeningError::ALL.len()],
+    /// Flows that have ended with fewer bytes than were registered, and with more.
+    pub other_bytes: [u64; 2],
+    /// Rates that agents have passed on from a flow to the next.
+    pub passed: u64,
     /// Coflows registered.
     pub registered: u64,
     /// Coflows that have gone.

@@ -31,7 +31,9 @@ impl CoordinatorState {
         let flow = coflow.policy_flow(key.flow);
         match was {
             // To the policy it has not started: its last bytes came before it lost its rate, or after.
-            Stage::Stalled | Stage::Unused(_) | Stage::Written => self.driver.resume(&[flow], now),
+            Stage::Stalled | Stage::Held | Stage::Unused(_) | Stage::Written => {
+                self.driver.resume(&[flow], now);
+            }
             Stage::Active | Stage::Ended => {}
         }
         self.awaited_ends.remove(&key);
@@ -107,7 +109,11 @@ impl CoordinatorState {
                 let others = self.coflows.dags.get(dag).is_some_and(|it| !it.present.is_empty());
                 self.awaited_bytes.retire(serial, dag, others);
                 self.forget_usage(serial, &coflow);
+                coflow.early.iter().for_each(|(port, opening)| self.opened(*port, &[*opening]));
                 self.forget_gone();
+            }
+            for child in self.coflows.release_children(serial) {
+                self.follow(child);
             }
             let (gone, ended) = (Event::Removed { id: serial }, Event::Ended { id: serial });
             self.effects.event(if removed { gone } else { ended });

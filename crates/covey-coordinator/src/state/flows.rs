@@ -37,6 +37,8 @@ pub(super) enum Stage {
     Active,
     /// One of its hosts is away.
     Stalled,
+    /// Its coflow waits for its parents.
+    Held,
     /// It does not use its rate.
     Unused(Unused),
     /// Its last bytes are on their way, so that others may have its rate. Its end has not been reported.

@@ -58,6 +58,7 @@ impl CoordinatorState {
         let followed = coflows.change(serial, |coflow, _| {
             let (was_stalled, was_unused) = (coflow.flows.stalled() > 0, coflow.flows.unused() > 0);
             let is_expired = coflow.lease.expired.is_some();
+            let is_held = !coflow.waits_for.is_empty();
             let changes: Vec<(u32, Flow, Stage)> = coflow
                 .flows
                 .iter()
@@ -65,7 +66,11 @@ impl CoordinatorState {
                 .map(|(index, flow)| {
                     let key = FlowKey { coflow: serial, flow: index };
                     let first = coflow.flows.first_name(key);
-                    (index, *flow, stage_of(agents, [first, key], flow, is_expired))
+                    let stage = match is_held {
+                        true => Stage::Held,
+                        false => stage_of(agents, [first, key], flow, is_expired),
+                    };
+                    (index, *flow, stage)
                 })
                 .filter(|(_, flow, stage)| flow.stage != *stage)
                 .collect();

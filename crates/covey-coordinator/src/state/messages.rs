@@ -5,6 +5,7 @@ use covey_proto::{APPEARANCES, FlowAnnouncement, IDS, ToAgent, USES, Welcome};
 use super::coordinator::CoordinatorState;
 use super::effects::SessionId;
 use super::flow_tokens::MAX_ANSWERED;
+use super::openings;
 
 impl CoordinatorState {
     /// What an agent has to be sent now. To be asked for when its connection can take it.
@@ -33,6 +34,10 @@ impl CoordinatorState {
         if std::mem::take(&mut agent.letters.keys) {
             messages.extend(keys.map(ToAgent::Keys));
         }
+        // Before tokens: an application that has one knows whether its flow is opened wrongly.
+        let found = std::mem::take(&mut agent.letters.openings);
+        let found = found.chunks(openings::MAX_ANSWERED);
+        messages.extend(found.map(|some| ToAgent::Openings(some.to_vec())));
         let answers = std::mem::take(&mut agent.letters.answers);
         messages.extend(answers.chunks(MAX_ANSWERED).map(|some| ToAgent::Tokens(some.to_vec())));
         let renamed = std::mem::take(&mut agent.letters.renamed);
@@ -64,6 +69,10 @@ impl CoordinatorState {
         }
         if std::mem::take(&mut agent.connection.alive) && messages.is_empty() {
             messages.push(ToAgent::Alive);
+        }
+        let turns = self.take_turns(port);
+        if !turns.is_empty() {
+            messages.push(ToAgent::Turns(turns));
         }
         if let Some(mut schedule) = self.agents.next_schedule(port, self.now) {
             let counts = &mut self.effects.counts;

@@ -15,6 +15,7 @@
 //! | `apply`, `snapshot` | records of the journal, read and written |
 //! | `waiting` | why coflows have no rate |
 //! | `flow_tokens` | how flows prove themselves to other hosts |
+//! | `openings`, `turns` | flows that are opened wrongly; what agents decide between schedules |
 //! | `queries`, `requests` | what clients read and ask for |
 //! | `sessions`, `messages` | what agents report and are sent |
 //! | `lifecycle` | what the shell calls in turn |
@@ -48,6 +49,7 @@ mod following;
 mod leasing;
 mod lifecycle;
 mod messages;
+mod openings;
 mod processors;
 mod progress;
 mod publish;
@@ -57,6 +59,7 @@ mod round;
 mod sessions;
 mod snapshot;
 mod taking;
+mod turns;
 mod waiting;
 
 #[cfg(test)]

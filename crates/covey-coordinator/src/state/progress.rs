@@ -76,7 +76,7 @@ impl CoordinatorState {
 
     /// How many of the bytes that a wake-up waits for are missing, as reported. `None` for times, and where
     /// nobody can send them.
-    fn missing(&self, wake: Wake) -> Option<f64> {
+    pub(super) fn missing(&self, wake: Wake) -> Option<f64> {
         let of = |id: CoflowId| Some(&self.coflows.get(self.coflows.serial(id))?.flows);
         match wake {
             // Agents do not report by link.
@@ -188,6 +188,8 @@ impl CoordinatorState {
                 self.agents.wake(port);
             }
         }
+        // What is left until it is behind its layer has changed, too.
+        self.turn_changed(serial);
     }
 
     /// Ports with unfinished flows of a coflow that they send.

@@ -75,6 +75,7 @@ impl CoordinatorState {
         self.effects.counts.looked_at += changed.len() as u64;
         for id in changed {
             let serial = self.coflows.serial(id);
+            self.turn_changed(serial);
             let Some(coflow) = self.coflows.get(serial) else { continue };
             for change in coflow.served.clone() {
                 self.publish_flow(serial, change);

@@ -148,6 +148,9 @@ impl CoordinatorState {
             return Err(Problem::invalid(detail));
         }
         let is_unknown = |parent: &u64| self.coflows.lineage(*parent).is_none();
+        if spec.barrier && spec.parents.is_empty() {
+            return Err(Problem::invalid("barrier: expected parents to wait for, found none"));
+        }
         match spec.parents.iter().position(is_unknown) {
             Some(k) => {
                 let detail = format!("parents[{k}]: coflow {} is not known", spec.parents[k]);

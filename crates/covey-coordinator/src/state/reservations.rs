@@ -46,6 +46,12 @@ impl IngressReservations {
         }
     }
 
+    /// A flow has what another one had reserved, besides the `before` of its own. The port's sum stays.
+    pub fn hand_over(&mut self, port: u32, before: f64) {
+        let port = &mut self.ports[port as usize];
+        port.flows -= u32::from(before > 0.0);
+    }
+
     /// Whether a port has so much more to give. If not, the agent waits for the port.
     pub fn fits(&mut self, agent: u32, port: u32, more: f64) -> bool {
         let port = &mut self.ports[port as usize];

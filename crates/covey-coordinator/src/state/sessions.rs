@@ -51,6 +51,8 @@ impl CoordinatorState {
             FromAgent::Addresses(addresses) => self.addresses(port, &addresses),
             FromAgent::Appeared(appeared) => self.appeared(port, &appeared),
             FromAgent::Asks(asks) => self.asked(port, asks),
+            FromAgent::Opened(openings) => self.opened(port, &openings),
+            FromAgent::Passed(passings) => self.passed(port, &passings),
             FromAgent::Checked { refused, unproven } => {
                 let counts = &mut self.effects.counts;
                 counts.flows_refused = counts.flows_refused.saturating_add(refused);
@@ -160,6 +162,11 @@ impl CoordinatorState {
                     Some(flow) if flow.stage != Stage::Ended => {
                         let id = self.coflows.id_of(key).unwrap_or_default();
                         new.push((id.0, bytes));
+                        // What is registered may have a fraction.
+                        let registered = flow.bytes.unwrap_or(bytes);
+                        let other = &mut self.effects.counts.other_bytes;
+                        other[0] += u64::from(bytes < registered.floor());
+                        other[1] += u64::from(bytes > registered.ceil());
                         if wire != bytes {
                             compressed.push((id.0, wire));
                         }

@@ -59,6 +59,7 @@ fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
     let spec = CoflowSpec {
         name: about.name.clone(),
         parents: about.parents.clone(),
+        barrier: about.barrier,
         weight: about.weight,
         deadline_s: about.deadline_s,
         // Its flows end one by one below.

@@ -87,6 +87,8 @@ impl CoordinatorState {
             Waiting { coflow: serial, why: "".into(), layer, place, behind: vec![], lost: vec![] };
         waiting.why = if first.is_none() {
             "open".into()
+        } else if !coflow.waits_for.is_empty() {
+            "parents".into()
         } else if stages().any(|stage| stage == Stage::Active) {
             waiting.behind = self.full_links(coflow, in_force);
             if waiting.behind.is_empty() { "policy".into() } else { "behind".into() }

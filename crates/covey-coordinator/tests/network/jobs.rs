@@ -68,6 +68,7 @@ pub fn job(random: &mut SplitMix, ports: u32) -> Job {
     let spec = CoflowSpec {
         name: None,
         parents: Vec::new(),
+        barrier: false,
         weight: 1.0,
         deadline_s: None,
         open: false,

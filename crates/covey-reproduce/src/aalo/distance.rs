@@ -13,7 +13,7 @@ use crate::numbers::{mean, percentile};
 use crate::plots::bars;
 
 /// The share of time in shuffle from which communication dominates a job.
-const DOMINATED: f64 = 0.75;
+pub(super) const DOMINATED: f64 = 0.75;
 
 pub(super) const SECTION_7_2: Item = Item {
     place: "Section 7.2",

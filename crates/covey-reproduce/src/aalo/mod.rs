@@ -7,10 +7,15 @@
 mod bins;
 mod coordination;
 mod distance;
+mod live;
 mod sensitivity;
 mod stages;
+mod testbed;
 
 use crate::item::Item;
+
+pub use live::LIVE_ITEMS;
+pub use testbed::TESTBED_ITEMS;
 
 /// The items that simulation reproduces, in the order of the paper.
 pub const ITEMS: &[Item] = &[

@@ -8,9 +8,12 @@ mod identification;
 mod rungs;
 mod scheduling;
 mod sensitivity;
+mod testbed;
 mod workload;
 
 use crate::item::Item;
+
+pub use testbed::TESTBED_ITEMS;
 
 /// The items that simulation reproduces, in the order of the paper.
 pub const ITEMS: &[Item] = &[

@@ -4,7 +4,9 @@ use covey_experiment::{Progress, cores};
 use covey_load::Replay;
 use covey_reproduce::plan::{LiveRun, Platform, RunId, RunResult, TestbedNetwork, TestbedRun};
 use covey_reproduce::report::{Method, Report, TESTBED_RATE_BPS};
-use covey_reproduce::reproduction::{MIN_LIVE_S, Reproduction, Scope, items, replays_trace};
+use covey_reproduce::reproduction::{
+    MIN_LIVE_S, Reproduction, Scope, items, replays_trace, replays_trace_live,
+};
 use covey_sim::CoflowOutcome;
 
 use super::process;
@@ -14,6 +16,9 @@ use crate::invocation;
 use crate::progress::Bar;
 use crate::reproduce::{Reproduce, bar};
 use crate::transform::Folding;
+
+/// Length of live runs whose load does not change, in seconds.
+const STEADY_S: f64 = 30.0;
 
 /// Does a live run.
 async fn measure(
@@ -40,9 +45,11 @@ impl Reproduce {
 
     fn serve(&self) -> Result<Report, Failure> {
         if items(self.paper(), Method::Live).is_empty() {
-            return Err(Failure::argument("--live", "philae", self.paper()));
+            return Err(Failure::argument("--live", "philae or aalo", self.paper()));
         }
-        let seconds = self.seconds()?.unwrap_or(MIN_LIVE_S);
+        // Where every agent always sends, the beginning is like the rest.
+        let least_s = if replays_trace_live(self.paper()) { MIN_LIVE_S } else { STEADY_S };
+        let seconds = self.seconds()?.unwrap_or(least_s);
         let plan = self.plan(Scope::Live { seconds })?;
         self.check_report()?;
         let bar = Bar::seconds(plan.runs().len() as f64 * seconds);
@@ -53,14 +60,11 @@ impl Reproduce {
     }
 
     fn replay(&self) -> Result<Report, Failure> {
-        if items(self.paper(), Method::Testbed).is_empty() {
-            return Err(Failure::argument("--testbed", "philae, stream or swallow", self.paper()));
-        }
         if self.every == 0 {
             return Err(Failure::argument("--every", "1 or more", self.every));
         }
         if self.seconds.is_some() && !replays_trace(self.paper()) {
-            let expected = "philae, which replays a trace; --every shortens the others";
+            let expected = "a paper whose trace is replayed; --every shortens the others";
             return Err(Failure::argument("--seconds", expected, self.paper()));
         }
         let plan = self.plan(Scope::Testbed { every: self.every, seconds: self.seconds()? })?;

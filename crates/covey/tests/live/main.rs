@@ -15,6 +15,7 @@ mod faults;
 mod flow_tokens;
 mod harness;
 mod holders;
+mod openings;
 mod operation;
 mod relays;
 mod rest;

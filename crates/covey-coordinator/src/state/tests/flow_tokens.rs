@@ -3,7 +3,7 @@
 use covey_core::Time;
 use covey_proto::{
     Direction, FlowAnswer, FlowAsk, FlowKey, FlowKeys, FlowTokens, FromAgent, Hello, Key, Purpose,
-    ToAgent, Token, VERSION,
+    TOKENS, ToAgent, Token, VERSION,
 };
 
 use super::super::CoordinatorState;
@@ -106,7 +106,7 @@ fn an_agent_is_told_its_keys_when_it_joins_and_when_they_change() {
     assert_eq!((said.len(), said.contains(&keys(other))), (4, true), "{said:?}");
     // One of an older version hears nothing of it, and neither does anyone without a secret.
     let is_keys = |message: &ToAgent| matches!(message, ToAgent::Keys(_));
-    assert!(!join(&mut core, 13, 2, VERSION - 1).iter().any(is_keys));
+    assert!(!join(&mut core, 13, 2, TOKENS - 1).iter().any(is_keys));
     core.set_flow_secret(SECRET, toy);
     assert_eq!(settle(&mut core, 0.0).1.len(), 3);
     let mut without = super::helpers::core("fifo", &[&[(0, 1)]]);
@@ -121,7 +121,7 @@ fn no_token_is_shown_to_a_host_that_cannot_read_it() {
         let mut core = signing(mode);
         let of = key(0, 0);
         assert!(shown(&mut core, 0, of, PUSHED).is_some());
-        join(&mut core, 11, 1, VERSION - 1);
+        join(&mut core, 11, 1, TOKENS - 1);
         assert_eq!(shown(&mut core, 0, of, PUSHED), None);
         // It is away, and nobody knows better.
         core.closed(11);

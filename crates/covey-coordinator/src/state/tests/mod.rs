@@ -1,10 +1,13 @@
 //! Tests that look inside the state.
 
 mod attempts;
+mod barriers;
 mod flow_ids;
 mod flow_tokens;
 mod following;
 mod helpers;
 mod leases;
 mod memory;
+mod openings;
+mod turns;
 mod waiting;

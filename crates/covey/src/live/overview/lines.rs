@@ -144,6 +144,7 @@ fn why(coflow: &CoflowStatus, waiting: Option<&Waiting>) -> String {
             let place = waiting.place.map(|place| format!(", number {} in its order", place + 1));
             reasons.push(format!("the policy gives it no rate{}", place.unwrap_or_default()));
         }
+        Some(("parents", _)) => reasons.push("its parents have not ended".to_owned()),
         Some(("open", _)) => reasons.push("open: it waits for flows".to_owned()),
         Some(("written", _)) => {
             reasons.push("all is sent, and its receivers have yet to confirm it".to_owned());

@@ -4,9 +4,10 @@ use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 
 use covey_reproduce::plan::TestbedNetwork;
-use covey_testbed::{Found, Lab, Links, PAYLOAD, Replay, replay};
+use covey_testbed::{Found, Lab, Links, PAYLOAD, Replay, Scheduler, replay};
 use covey_trace::Workload;
 
+use super::CODA;
 use super::replaying::{FoldedTrace, scheduler, watch_signals};
 use crate::failure::Failure;
 use crate::invocation;
@@ -52,7 +53,13 @@ impl Emulated {
             workload,
             trace: &trace.path,
             program: invocation::program(),
-            scheduler: scheduler(policy),
+            scheduler: match scheduler(policy) {
+                // It is for applications that know nothing of it.
+                Scheduler::Policy(policy) if policy == CODA => {
+                    Scheduler::Unmodified { policy, told: false }
+                }
+                other => other,
+            },
             port_rate: self.port_rate,
             background_rate: self.background_rate,
             limit_s: LIMIT_S,

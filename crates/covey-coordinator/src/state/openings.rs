@@ -1,0 +1,114 @@
+//! Flows that applications open: whether they are opened where they are registered, and as they are.
+
+use covey_proto::{FlowFacts, FlowKey, FlowOpening, OpeningAnswer, OpeningError, Side};
+
+use super::coordinator::CoordinatorState;
+use super::flows::Stage;
+
+/// Maximum number of answers that wait for an agent's connection. Beyond that the agent hears nothing.
+const MAX_ANSWERS: usize = 200_000;
+/// Maximum number of answers in a message, which keeps the message below its size limit.
+pub(super) const MAX_ANSWERED: usize = 100_000;
+/// Maximum number of flows that may be open before they are added to their coflow.
+const MAX_EARLY: usize = 1000;
+
+impl CoordinatorState {
+    /// Applications on the host of a port have opened flows.
+    pub(super) fn opened(&mut self, port: u32, openings: &[FlowOpening]) {
+        for opening in openings {
+            if opening.side == Side::Sends {
+                self.follow_turns(port, opening);
+            }
+            let name = self.coflows.ids.key(opening.key).unwrap_or(opening.key);
+            if self.is_cancelled(name) {
+                self.tell_cancelled(name);
+            }
+            match self.opening(port, opening) {
+                Some(found) => self.answer_opening(port, opening, found),
+                None => self.wait_for_flow(port, *opening),
+            }
+        }
+    }
+
+    /// Whether a flow has ended because nobody needs it any more. Its application hears that, which is no mistake.
+    fn is_cancelled(&self, name: FlowKey) -> bool {
+        let coflow = self.coflows.get(name.coflow);
+        coflow.is_some_and(|coflow| coflow.flows.cancelled().contains(&name.flow))
+    }
+
+    /// What is registered of a flow that is opened, or why it is opened wrongly. `None`: the flow may yet be added.
+    ///
+    /// A receiver may hear of its flow when that has ended at the sender, and so has the coflow.
+    fn opening(
+        &self,
+        port: u32,
+        FlowOpening { key, side, bytes }: &FlowOpening,
+    ) -> Option<Result<FlowFacts, OpeningError>> {
+        // The flow may have another name since it was registered.
+        let name = self.coflows.ids.key(*key).unwrap_or(*key);
+        let coflow = self.coflows.get(name.coflow).filter(|coflow| !coflow.flows.is_own());
+        let Some(coflow) = coflow else {
+            // A coflow that is forgotten has been registered, too.
+            let is_over = name.coflow < self.coflows.next_id;
+            return Some(match side {
+                Side::Receives if is_over => Ok(FlowFacts { peer: port, bytes: f64::INFINITY }),
+                _ if is_over => Err(OpeningError::CoflowOver),
+                _ => Err(OpeningError::Unregistered),
+            });
+        };
+        let Some(flow) = coflow.flows.get(name.flow) else {
+            let count = coflow.flows.len() as u32;
+            return (!coflow.open).then_some(Err(OpeningError::NoFlow(count)));
+        };
+        let (here, peer) = match side {
+            Side::Sends => (flow.src, flow.dst),
+            Side::Receives => (flow.dst, flow.src),
+        };
+        let registered = flow.bytes.unwrap_or(f64::INFINITY);
+        Some(if here != port {
+            Err(OpeningError::OtherHost(here))
+        } else if *side == Side::Receives {
+            Ok(FlowFacts { peer, bytes: registered })
+        } else if flow.stage == Stage::Ended && registered > 0.0 && !self.is_cancelled(name) {
+            Err(OpeningError::FlowOver)
+        } else if bytes.is_finite() && *bytes > registered.ceil() {
+            Err(OpeningError::TooMany(registered))
+        } else {
+            Ok(FlowFacts { peer, bytes: registered })
+        })
+    }
+
+    fn answer_opening(
+        &mut self,
+        port: u32,
+        &FlowOpening { key, side, .. }: &FlowOpening,
+        found: Result<FlowFacts, OpeningError>,
+    ) {
+        if let Err(why) = found {
+            self.effects.counts.opened_wrongly[why.place()] += 1;
+        }
+        let agent = self.agents.get_mut(port);
+        let Some(session) = agent.connection.session else { return };
+        if agent.letters.openings.len() < MAX_ANSWERS {
+            agent.letters.openings.push(OpeningAnswer { key, side, found });
+            self.effects.ready(session);
+        }
+    }
+
+    /// More flows are to come, and this one may be among them.
+    fn wait_for_flow(&mut self, port: u32, opening: FlowOpening) {
+        let coflow = self.coflows.get_mut(opening.key.coflow);
+        match coflow.filter(|coflow| coflow.early.len() < MAX_EARLY) {
+            Some(coflow) => coflow.early.push((port, opening)),
+            None => self.answer_opening(port, &opening, Err(OpeningError::NoFlow(0))),
+        }
+    }
+
+    /// A coflow has changed: flows of it may be open that were not known.
+    pub(super) fn answer_early(&mut self, serial: u64) {
+        let Some(coflow) = self.coflows.get_mut(serial) else { return };
+        for (port, opening) in std::mem::take(&mut coflow.early) {
+            self.opened(port, &[opening]);
+        }
+    }
+}
