@@ -32,11 +32,20 @@ impl Setting {
     }
 }
 
+/// The least ratio of two times that counts as a gain. A smaller margin may come from the order in
+/// which ties are broken, or from the seed of a generated workload.
+pub const LEAST_GAIN: f64 = 1.02;
+
+/// The rule for a gain that a paper claims without a number: "better", "faster", "grows".
+pub const BETTER: Rule = Rule::AtLeast(LEAST_GAIN);
+
 /// When a published value counts as reproduced.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Rule {
     /// Ours differs from the published value by at most this share of the latter.
     Within(f64),
+    /// The same for a published gain, which ours must be as well: at least [`LEAST_GAIN`].
+    GainWithin(f64),
     /// Ours is at least this.
     AtLeast(f64),
     /// Ours is at most this.
@@ -56,6 +65,9 @@ impl Rule {
             Self::Within(share) => {
                 published.is_some_and(|value| (ours / value - 1.0).abs() <= share + ROUNDING)
             }
+            Self::GainWithin(share) => {
+                Self::Within(share).holds(ours, published) && BETTER.holds(ours, published)
+            }
             Self::AtLeast(min) => ours >= min - ROUNDING,
             Self::AtMost(max) => ours <= max + ROUNDING,
             Self::MoreThan(limit) => ours > limit + ROUNDING,
@@ -70,6 +82,7 @@ impl fmt::Display for Rule {
             Self::Within(0.0) => write!(out, "exactly"),
             Self::Within(share) if *share < 1e-3 => write!(out, "but for rounding"),
             Self::Within(share) => write!(out, "within {} %", (share * 1000.0).round() / 10.0),
+            Self::GainWithin(share) => write!(out, "{}, {BETTER}", Self::Within(*share)),
             Self::AtLeast(min) => write!(out, "at least {min}"),
             Self::AtMost(max) => write!(out, "at most {max}"),
             Self::MoreThan(limit) => write!(out, "more than {limit}"),
@@ -93,10 +106,12 @@ pub enum Published {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum Verdict {
-    /// Ours satisfies the rule.
+    /// Ours satisfies the rule, and could have failed to.
     Holds,
     /// Ours does not satisfy the rule.
     Differs,
+    /// Ours satisfies the rule, as it must unless Covey is wrong ([`Finding::check`]).
+    Check,
     /// Ours was found on another trace than the paper's.
     NotComparable,
     /// The paper has no such value.
@@ -109,6 +124,7 @@ impl Verdict {
         match self {
             Self::Holds => "holds",
             Self::Differs => "differs",
+            Self::Check => "check",
             Self::NotComparable => "not comparable",
             Self::NotPublished => "ours only",
         }
@@ -134,6 +150,8 @@ pub struct Finding {
     pub unit: &'static str,
     /// The rule by which the published value counts as reproduced.
     pub rule: Rule,
+    /// Whether only a mistake of ours could break the rule.
+    pub is_check: bool,
     /// The reason to give if ours differs; may be empty.
     pub why: &'static str,
 }
@@ -151,6 +169,7 @@ impl Finding {
             ours,
             unit: "×",
             rule: Rule::Within(0.0),
+            is_check: false,
             why: "",
         }
     }
@@ -193,6 +212,14 @@ impl Finding {
         self
     }
 
+    /// Marks the number as a check of Covey rather than a confirmation of the paper: it is given by
+    /// the paper and read back, follows by hand or by proof, or is that of another program of ours.
+    #[must_use]
+    pub fn check(mut self) -> Self {
+        self.is_check = true;
+        self
+    }
+
     /// Sets the reason for a difference. Reports show it only if the verdict is `Differs`.
     #[must_use]
     pub fn why(mut self, why: &'static str) -> Self {
@@ -213,6 +240,19 @@ impl Finding {
         Some(self.ours / self.value()? - 1.0)
     }
 
+    /// The rule that decides. Near 1, to be close to a published gain is not enough: ours must be a
+    /// gain, too.
+    pub fn deciding_rule(&self) -> Rule {
+        match (self.rule, self.value()) {
+            (Rule::Within(share), Some(value))
+                if self.unit == "×" && value > LEAST_GAIN && value * (1.0 - share) < LEAST_GAIN =>
+            {
+                Rule::GainWithin(share)
+            }
+            (rule, _) => rule,
+        }
+    }
+
     /// The verdict. `comparable` says whether all workloads of the finding are the paper's.
     pub fn verdict(&self, comparable: bool) -> Verdict {
         if self.published == Published::Nothing {
@@ -221,7 +261,11 @@ impl Finding {
         if !comparable {
             return Verdict::NotComparable;
         }
-        if self.rule.holds(self.ours, self.value()) { Verdict::Holds } else { Verdict::Differs }
+        match self.deciding_rule().holds(self.ours, self.value()) {
+            true if self.is_check => Verdict::Check,
+            true => Verdict::Holds,
+            false => Verdict::Differs,
+        }
     }
 }
 
@@ -245,5 +289,27 @@ mod tests {
         assert_eq!(says(Rule::MoreThan(1.9)), Verdict::Holds);
         assert_eq!(says(Rule::Between(0.9, 1.1)), Verdict::Differs);
         assert_eq!(says(Rule::Between(1.9, 2.0)), Verdict::Holds);
+    }
+
+    #[test]
+    fn a_check_counts_apart_unless_it_fails() {
+        let read_back = |ours| {
+            let found = Finding::new("x", Setting::FairComparison, &[], ours);
+            found.published(Some(785.0), 1e-6).check().verdict(true)
+        };
+        assert_eq!(read_back(785.0), Verdict::Check);
+        assert_eq!(read_back(784.0), Verdict::Differs);
+    }
+
+    #[test]
+    fn a_gain_within_the_noise_is_no_gain() {
+        let found = |ours| Finding::new("x", Setting::FairComparison, &[], ours);
+        let better = |ours| found(ours).says("better", BETTER).verdict(true);
+        assert_eq!([1.005, 1.02].map(better), [Verdict::Differs, Verdict::Holds]);
+        // 1.0 is within 10 % of 1.1, and no gain.
+        let close = |ours, unit| found(ours).unit(unit).published(Some(1.1), 0.1).verdict(true);
+        assert_eq!(close(1.0, "×"), Verdict::Differs);
+        assert_eq!(close(1.05, "×"), Verdict::Holds);
+        assert_eq!(close(1.0, "s"), Verdict::Holds, "no ratio, and so no gain");
     }
 }

@@ -2,7 +2,7 @@
 
 use covey_report::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
 
-use crate::finding::Verdict;
+use crate::finding::{LEAST_GAIN, Verdict};
 use crate::report::Method;
 use crate::report::{ItemReport, Number, Report, RunReport};
 use crate::text::{difference, published, value};
@@ -33,9 +33,13 @@ impl Report {
                 }
             }
             .to_owned(),
-            "A published value holds if ours satisfies the rule below it. The code of each item sets its \
-             rules, and gives the reasons for values that differ."
-                .to_owned(),
+            format!(
+                "A published value holds if ours satisfies the rule below it. A claimed gain needs at least \
+                 {LEAST_GAIN}. A check is counted apart, because only a mistake in Covey could break it: its \
+                 value is given by the paper and read back, follows by hand or by proof, or is that of another \
+                 program of ours. The code of each item sets its rules, and gives the reasons for values that \
+                 differ."
+            ),
         ];
         lead.extend(self.not_comparable());
         lead.push(self.tally());
@@ -53,7 +57,7 @@ impl Report {
     fn counted(&self) -> Vec<Verdict> {
         let all = || self.sections.iter().flat_map(|section| &section.findings);
         let occurs = |verdict: &Verdict| all().any(|found| found.verdict == *verdict);
-        let verdicts = [Verdict::Holds, Verdict::Differs, Verdict::NotComparable];
+        let verdicts = [Verdict::Holds, Verdict::Differs, Verdict::NotComparable, Verdict::Check];
         verdicts.into_iter().filter(occurs).collect()
     }
 }
@@ -104,7 +108,7 @@ fn row(number: &Number) -> Row {
     let verdict = match number.verdict {
         Verdict::Holds => Some(true),
         Verdict::Differs => Some(false),
-        Verdict::NotComparable | Verdict::NotPublished => None,
+        Verdict::Check | Verdict::NotComparable | Verdict::NotPublished => None,
     };
     let kind = if number.says.is_some() { CellKind::Words } else { CellKind::Short };
     let cells = vec![

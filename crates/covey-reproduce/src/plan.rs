@@ -137,6 +137,18 @@ struct Trace {
 pub struct Plan {
     traces: Vec<Trace>,
     runs: Vec<Run>,
+    codecs: Vec<HostCodec>,
+}
+
+/// How fast and how small a codec is on this machine, as an agent measures it.
+#[derive(Debug, Clone, PartialEq)]
+pub struct HostCodec {
+    /// Covey's name of the codec.
+    pub name: String,
+    /// Raw bytes per second that a whole processor compresses.
+    pub speed: f64,
+    /// Compressed bytes for each raw byte.
+    pub ratio: f64,
 }
 
 /// The result of a run.
@@ -165,6 +177,16 @@ pub struct RunResult {
 }
 
 impl Plan {
+    /// Sets what was measured of the codecs on this machine.
+    pub(crate) fn set_codecs(&mut self, codecs: Vec<HostCodec>) {
+        self.codecs = codecs;
+    }
+
+    /// What was measured of a codec on this machine, if it was.
+    pub fn codec(&self, name: &str) -> Option<&HostCodec> {
+        self.codecs.iter().find(|codec| codec.name == name)
+    }
+
     /// Adds a workload. Results on it are compared with published values if `is_papers_trace`.
     pub fn add(&mut self, name: &str, workload: Workload, is_papers_trace: bool) -> TraceId {
         let (name, appearing) = (name.to_owned(), Vec::new());

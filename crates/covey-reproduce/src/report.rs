@@ -35,8 +35,42 @@ pub struct Report {
     pub comparable: bool,
     /// How the numbers were found.
     pub by: Method,
+    /// How many findings have each verdict.
+    pub counts: Counts,
     /// The findings, by table, figure, section and equation.
     pub sections: Vec<ItemReport>,
+}
+
+/// How many findings have each verdict.
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize)]
+pub struct Counts {
+    /// [`Verdict::Check`].
+    pub checks: usize,
+    /// [`Verdict::Holds`].
+    pub holds: usize,
+    /// [`Verdict::Differs`].
+    pub differs: usize,
+    /// [`Verdict::NotComparable`].
+    pub not_comparable: usize,
+    /// [`Verdict::NotPublished`].
+    pub ours_only: usize,
+}
+
+impl Counts {
+    /// Counts the verdicts.
+    pub fn of(verdicts: impl IntoIterator<Item = Verdict>) -> Counts {
+        let mut counts = Counts::default();
+        for verdict in verdicts {
+            *match verdict {
+                Verdict::Check => &mut counts.checks,
+                Verdict::Holds => &mut counts.holds,
+                Verdict::Differs => &mut counts.differs,
+                Verdict::NotComparable => &mut counts.not_comparable,
+                Verdict::NotPublished => &mut counts.ours_only,
+            } += 1;
+        }
+        counts
+    }
 }
 
 /// The findings of one table, figure, section or equation.
@@ -81,7 +115,7 @@ pub struct Number {
     pub difference: Option<f64>,
     /// The rule by which the published value counts as reproduced; empty without one.
     pub rule: String,
-    /// Whether ours satisfies the rule.
+    /// Whether ours satisfies the rule, and whether it could have failed to.
     pub verdict: Verdict,
     /// Why ours differs; empty for any other verdict.
     pub why: &'static str,
@@ -146,7 +180,7 @@ fn number(finding: &Finding, results: &Results<'_>) -> Number {
         difference: finding.difference(),
         rule: match finding.published {
             Published::Nothing => String::new(),
-            _ => finding.rule.to_string(),
+            _ => finding.deciding_rule().to_string(),
         },
         verdict,
         why: if verdict == Verdict::Differs { finding.why } else { "" },

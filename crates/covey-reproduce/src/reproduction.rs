@@ -5,9 +5,9 @@ use covey_sim::Observer;
 use covey_trace::Workload;
 
 use crate::item::{Evaluate, Item, Planner, Planning, Section};
-use crate::plan::{Plan, Platform, Results, Run, RunId, RunResult, TraceId};
+use crate::plan::{HostCodec, Plan, Platform, Results, Run, RunId, RunResult, TraceId};
 use crate::published::Paper;
-use crate::report::{Method, Report, resolve};
+use crate::report::{Counts, ItemReport, Method, Report, resolve};
 use crate::selection::Selection;
 use crate::{aalo, coda, philae, stream, swallow};
 
@@ -111,6 +111,11 @@ impl Reproduction {
         self.plan.runs()
     }
 
+    /// Sets what was measured of the codecs on this machine, which items on a testbed show.
+    pub fn set_codecs(&mut self, codecs: Vec<HostCodec>) {
+        self.plan.set_codecs(codecs);
+    }
+
     /// Number of coflows of a run.
     pub fn coflows(&self, run: RunId) -> usize {
         self.plan.coflows(run)
@@ -146,6 +151,8 @@ impl Reproduction {
             }
             resolve(item, section, &results)
         });
+        let sections: Vec<ItemReport> = sections.collect();
+        let found = sections.iter().flat_map(|section| &section.findings);
         Report {
             title: self.paper.title.clone(),
             venue: self.paper.venue.clone(),
@@ -153,7 +160,8 @@ impl Reproduction {
             trace: self.plan.name(self.trace).to_owned(),
             comparable: self.plan.is_papers_trace(self.trace),
             by: self.method,
-            sections: sections.collect(),
+            counts: Counts::of(found.map(|found| found.verdict)),
+            sections,
         }
     }
 }

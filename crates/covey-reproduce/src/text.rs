@@ -4,7 +4,7 @@ use std::fmt;
 
 use crate::finding::{Setting, Verdict};
 use crate::report::Method;
-use crate::report::{ItemReport, Number, Report};
+use crate::report::{Counts, ItemReport, Number, Report};
 
 /// Width of the text in characters.
 const WIDTH: usize = 100;
@@ -52,17 +52,20 @@ impl Report {
         })
     }
 
-    /// The number of published values with each verdict.
+    /// The number of claims with each verdict, and of checks.
     pub(crate) fn tally(&self) -> String {
-        let all = || self.sections.iter().flat_map(|section| &section.findings);
-        let count = |verdict| all().filter(|f| f.verdict == verdict).count();
-        let (holds, differs) = (count(Verdict::Holds), count(Verdict::Differs));
-        let others = count(Verdict::NotComparable);
-        let not = if others > 0 { format!(", {others} are not comparable") } else { String::new() };
-        format!(
-            "Of {} published values, {holds} hold, {differs} differ{not}.",
-            holds + differs + others
-        )
+        let Counts { checks, holds, differs, not_comparable, ours_only: _ } = self.counts;
+        let not = match not_comparable {
+            0 => String::new(),
+            others => format!(", {others} are not comparable"),
+        };
+        let apart = match checks {
+            0 => String::new(),
+            1 => " 1 check of Covey against given values passes.".to_owned(),
+            checks => format!(" {checks} checks of Covey against given values pass."),
+        };
+        let claims = holds + differs + not_comparable;
+        format!("Of {claims} published values, {holds} hold, {differs} differ{not}.{apart}")
     }
 }
 

@@ -2,7 +2,7 @@
 
 use covey_trace::MB;
 
-use crate::finding::{Finding, Rule, Setting};
+use crate::finding::{BETTER, Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::numbers::percentile;
 use crate::parts::first;
@@ -71,7 +71,7 @@ pub(super) const FIGURE_8: Item = Item {
                     let what = format!("FIFO-LM at the {p}th percentile, over that at the 80th");
                     section.add(
                         Finding::new(what, setting, &[run, best], results.gain(run, best)?)
-                            .says("worse than at the 80th percentile", Rule::MoreThan(1.0))
+                            .says("worse than at the 80th percentile", BETTER)
                             .why(WHY_THRESHOLD),
                     );
                 }

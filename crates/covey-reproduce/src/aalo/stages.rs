@@ -3,7 +3,7 @@
 use covey_trace::transform::{Shape, Waves, WavesOf, dag, waves};
 use covey_trace::{Availability, Coflow};
 
-use crate::finding::{Finding, Rule, Setting};
+use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
 use crate::parts::first;
 use crate::plan::{BIG_SWITCH, Platform};
@@ -62,7 +62,8 @@ pub(super) const TABLE_4: Item = Item {
                         .on(trace)
                         .unit("%")
                         // One of 526 coflows is 0.2 %.
-                        .published(Some(share), 0.05),
+                        .published(Some(share), 0.05)
+                        .check(),
                     );
                 }
                 let Some([aalo, fair, sebf]) = runs else { continue };
@@ -110,31 +111,30 @@ pub(super) const SECTION_7_4: Item = Item {
                  dag). The paper ran jobs of the Cloudera benchmark, which are not public."
             ));
             let setting = Setting::FairComparison;
-            let mut max_gain =
-                results.gain(waved[1], waved[0])?.max(results.gain(waved[2], waved[0])?);
-            let mut all = waved.to_vec();
-            for (barrier, [aalo, fair, sebf]) in runs {
-                let how = if barrier { "stages wait for stages" } else { "stages pipelined" };
-                for (name, base) in [("per-flow fairness", fair), ("Varys", sebf)] {
-                    let gain = results.gain(base, aalo)?;
-                    max_gain = max_gain.max(gain);
-                    all.extend([base, aalo]);
+            for (other, name, why) in [(1, "per-flow fairness", WHY), (2, "Varys", WHY_VARYS)] {
+                let mut greatest = results.gain(waved[other], waved[0])?;
+                let mut of_all = vec![waved[other], waved[0]];
+                for (barrier, runs) in runs {
+                    let how = if barrier { "stages wait for stages" } else { "stages pipelined" };
+                    let pair = [runs[other], runs[0]];
+                    let gain = results.gain(pair[0], pair[1])?;
+                    greatest = greatest.max(gain);
+                    of_all.extend(pair);
                     let what = format!("{how}: gain over {name}");
-                    section.add(Finding::new(what, setting, &[base, aalo], gain));
+                    section.add(Finding::new(what, setting, &pair, gain));
                 }
+                let what = format!("the greatest gain over {name}, waves included");
+                section.add(
+                    Finding::new(what, setting, &of_all, greatest)
+                        .published(results.published("Section 7", "CCT", "at most"), 0.1)
+                        .why(why),
+                );
             }
-            section.add(
-                Finding::new("the greatest gain, waves included", setting, &all, max_gain)
-                    .published(results.published("Section 7", "CCT", "at most"), 0.1)
-                    .why(WHY),
-            );
-            section.add(
-                Finding::new("the greatest gain is one", setting, &all, max_gain)
-                    .says("better than per-flow fairness and Varys", Rule::MoreThan(1.0)),
-            );
             Ok(())
         }))
     }),
 };
 
 const WHY: &str = "Our jobs differ from the paper's.";
+const WHY_VARYS: &str = "Here Varys is given the sizes of a stage or wave when it begins, and orders by them. Aalo, which \
+    knows none, is 2 % slower with stages and 1.7 times slower with waves. The paper's jobs are not public.";

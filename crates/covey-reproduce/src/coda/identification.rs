@@ -28,6 +28,9 @@ pub(super) fn accuracy_on(results: &Results<'_>, trace: TraceId) -> Accuracies {
 /// The trace that the user gave, of which only hosts and starts are known.
 const AS_IT_IS: &str = "the trace as it is";
 
+const WHY_CONTRIVED: &str = "Nearly all errors join coflows here, which lowers precision alone. The paper's workloads are \
+    not in our text.";
+
 pub(super) const FIGURE_8: Item = Item {
     place: "Figure 8",
     section: "6.3",
@@ -55,6 +58,9 @@ pub(super) const FIGURE_8: Item = Item {
                     section.add(match name {
                         AS_IT_IS => finding
                             .says("more than 90 % under normal workloads", Rule::MoreThan(90.0)),
+                        "contrived" => {
+                            finding.says("about 60 %", Rule::Between(54.0, 66.0)).why(WHY_CONTRIVED)
+                        }
                         _ => finding,
                     });
                 }

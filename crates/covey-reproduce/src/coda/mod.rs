@@ -2,7 +2,7 @@
 //!
 //! Nobody has published code of it, and our text has parts of §4.2 to §6. All runs are a *fair comparison* in the
 //! exact simulator. The text does not say how the paper's challenging workloads are made; we use the
-//! [ladder](covey_trace::observe::LADDER) instead, so these results are beside the published ones without a verdict.
+//! [ladder](covey_trace::observe::LADDER) instead, and say so where results differ.
 
 mod identification;
 mod rungs;
@@ -35,6 +35,7 @@ pub const ITEMS: &[Item] = &[
         "Section 6.2",
         "6.2",
         "gain of 2.4 × (p95 5.1 ×) over per-flow fairness, accuracy over 95 %, on a testbed of 40 servers",
-        "The testbed's programs use the client library (docs/attach.md has two shuffles of others).",
+        "A simulation has no programs. docs/measurements/attach.md has two shuffles of unmodified programs and a trace, \
+         under `covey attach`.",
     ),
 ];

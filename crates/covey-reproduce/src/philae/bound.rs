@@ -66,7 +66,8 @@ pub(super) const EQUATION_1: Item = Item {
                 section.add(
                     Finding::new(what, Setting::PapersSetting, &[], tightest)
                         .unit("")
-                        .says("the loss is at most the bound", Rule::AtMost(1.0)),
+                        .says("the loss is at most the bound", Rule::AtMost(1.0))
+                        .check(),
                 );
                 drawn.push((format!("bound, {pilots} pilots"), bounds));
                 drawn.push((format!("simulated, {pilots} pilots"), ours));

@@ -126,7 +126,8 @@ pub(super) const SECTION_9_2: Item = Item {
                 section.add(
                     Finding::new(column, Setting::FairComparison, &[], ours)
                         .unit("%")
-                        .published(published, 0.1),
+                        .published(published, 0.1)
+                        .check(),
                 );
             }
             Ok(())

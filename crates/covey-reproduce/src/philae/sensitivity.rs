@@ -2,7 +2,7 @@
 //! defaults.
 
 use super::comparison::Comparison;
-use crate::finding::{Finding, Rule, Setting};
+use crate::finding::{BETTER, Finding, Rule, Setting};
 use crate::item::{Item, Planner, Planning, Section};
 use crate::plan::Results;
 use crate::plots::curves;
@@ -168,14 +168,14 @@ pub(super) const FIGURE_7C: Item = Item {
                         &[],
                         at(&points, 2.0) / at(&points, 64.0),
                     )
-                    .says("smaller factors perform better", Rule::MoreThan(1.0)),
+                    .says("smaller factors perform better", BETTER),
                     Finding::new(
                         "mean of CCTs: at 2 over that at 10",
                         setting,
                         &[],
                         at(&points, 2.0) / at(&points, 10.0),
                     )
-                    .says("smaller factors perform better", Rule::MoreThan(1.0)),
+                    .says("smaller factors perform better", BETTER),
                 ]
             })?;
             draw("factor between queues", &sweep, results, section)

@@ -3,10 +3,10 @@
 use covey_trace::stats::SizeTable;
 use covey_trace::{Flow, Workload};
 
-use super::contest::{BETTER, EIGHT_PODS, OTHERS, Of, SPEEDS, STREAM, one_time};
+use super::contest::{EIGHT_PODS, OTHERS, Of, SPEEDS, STREAM, one_time};
 use super::networks::WHY_BARAAT;
 use super::workloads::{NOTE, many_to_one};
-use crate::finding::{Finding, Setting};
+use crate::finding::{BETTER, Finding, Setting};
 use crate::item::{Item, Planning};
 use crate::plan::Platform;
 

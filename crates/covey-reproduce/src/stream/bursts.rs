@@ -6,7 +6,7 @@ use super::contest::{OTHERS, Of, SPEEDS, WITHIN, at_both_speeds};
 use super::networks::{WHY_BARAAT, WHY_FS};
 use super::times::times;
 use super::workloads::{BURST_NOTE, in_a_burst};
-use crate::finding::{Finding, Rule, Setting};
+use crate::finding::{BETTER, Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::plots::curves;
 
@@ -98,7 +98,7 @@ pub(super) const FIGURE_10: Item = Item {
                         &contest.runs(0),
                         last[0] / last[1],
                     )
-                    .says("the curve of Stream is flat, that of Baraat rises", Rule::MoreThan(1.0))
+                    .says("the curve of Stream is flat, that of Baraat rises", BETTER)
                     .why(WHY_FLAT),
                 );
             }

@@ -4,11 +4,11 @@ use covey_trace::stats::{SizeClass, SizeTable};
 use covey_trace::transform::split_receivers;
 
 use super::contest::{
-    BETTER, EIGHT_PODS, MICE, OTHERS, Of, SPEEDS, STREAM, WITHIN, at_both_speeds, one_time,
+    EIGHT_PODS, MICE, OTHERS, Of, SPEEDS, STREAM, WITHIN, at_both_speeds, one_time,
 };
 use super::networks::{WHY_AALO, WHY_BARAAT, WHY_FS, WHY_FS_MICE};
 use super::workloads::{NOTE, many_to_one};
-use crate::finding::{Finding, Rule, Setting};
+use crate::finding::{BETTER, Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::plan::Platform;
 
@@ -49,7 +49,7 @@ pub(super) const FIGURE_7: Item = Item {
             for ((speed, _), contest) in SPEEDS.iter().zip(&contests) {
                 if let Some(finding) = contest.finding(results, speed, 2, Of::Mean)? {
                     let words = "performs comparably well to Aalo on average";
-                    section.add(finding.says(words, Rule::AtLeast(0.9)).why(WHY_AALO));
+                    section.add(finding.says(words, Rule::Between(0.9, 1.1)).why(WHY_AALO));
                 }
                 let classes = SizeClass::ALL.map(Of::Class);
                 contest.add_ours_over(results, section, speed, 2, &classes)?;

@@ -105,12 +105,12 @@ pub(super) const TABLE_3: Item = Item {
                 let workload = results.plan.workload(trace);
                 let jobs = Jobs::of(workload);
                 let smallest = jobs.bytes(workload).into_iter().fold(f64::INFINITY, f64::min) / MB;
-                section.add(
-                    Finding::new(format!("{name}, smallest"), setting, &[], smallest)
-                        .on(trace)
-                        .unit("MB")
-                        .published(results.published("Table 3", name, "smallest"), 0.0),
-                );
+                let smallest = Finding::new(format!("{name}, smallest"), setting, &[], smallest)
+                    .on(trace)
+                    .unit("MB")
+                    .published(results.published("Table 3", name, "smallest"), 0.0);
+                // Our jobs are made of six stages so that theirs is as published.
+                section.add(if name == "B" { smallest.check() } else { smallest });
                 let classes = jobs.classes(workload, table);
                 for class in SizeClass::ALL {
                     let inside = classes.iter().filter(|of| **of == class).count();

@@ -4,7 +4,7 @@ use covey_trace::stats::{SizeClass, SizeTable};
 use covey_trace::{TraceError, Workload};
 
 use super::times::{Jobs, times};
-use crate::finding::{Finding, Rule, Setting};
+use crate::finding::{Finding, Setting};
 use crate::item::{Planner, Section};
 use crate::numbers::{mean, percentile};
 use crate::plan::{Platform, Results, RunId, TraceId};
@@ -189,9 +189,6 @@ pub fn extreme(
     let what = format!("{word} {} gain over {name}", of.name());
     Ok(found.map(|gain| Finding::new(what, Setting::FairComparison, &runs, gain)))
 }
-
-/// The rule for a gain that the paper calls better.
-pub const BETTER: Rule = Rule::MoreThan(1.0);
 
 /// Plans a contest of many-to-one coflows in eight pods for each speed.
 ///

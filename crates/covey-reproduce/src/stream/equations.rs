@@ -39,7 +39,8 @@ pub(super) const EQUATION_2: Item = Item {
                         priority(equation, mb),
                     )
                     .unit("")
-                    .says(format!("by hand {by_hand}"), Rule::Between(by_hand, by_hand)),
+                    .says(format!("by hand {by_hand}"), Rule::Between(by_hand, by_hand))
+                    .check(),
                 );
             }
             Ok(())
@@ -63,7 +64,8 @@ pub(super) const ALGORITHM_1: Item = Item {
                         ours,
                     )
                     .unit("")
-                    .says(format!("by hand {id}"), Rule::Between(id, id)),
+                    .says(format!("by hand {id}"), Rule::Between(id, id))
+                    .check(),
                 );
             }
             Ok(())
@@ -102,7 +104,8 @@ pub(super) const THEOREM_1: Item = Item {
             section.add(
                 Finding::new("K = 64: utility of the last queue", setting, &[], utility(64))
                     .unit("")
-                    .says("tends to 0", Rule::AtMost(1e-3)),
+                    .says("tends to 0", Rule::AtMost(1e-3))
+                    .check(),
             );
             let growth =
                 waits(64, 0.9).windows(2).map(|two| two[1] / two[0]).fold(f64::INFINITY, f64::min);
@@ -114,7 +117,8 @@ pub(super) const THEOREM_1: Item = Item {
                     growth,
                 )
                 .unit("")
-                .says("lower queues wait no less", Rule::AtLeast(1.0)),
+                .says("lower queues wait no less", Rule::AtLeast(1.0))
+                .check(),
             );
             Ok(())
         }))

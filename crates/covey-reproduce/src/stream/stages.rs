@@ -34,7 +34,7 @@ fn figure(
                         section.add(match published {
                             Some(_) => finding.published(published, WITHIN).why(why),
                             None if *name == "Aalo" => finding
-                                .says("comparable to Aalo on average", Rule::AtLeast(0.9))
+                                .says("comparable to Aalo on average", Rule::Between(0.9, 1.1))
                                 .why(why),
                             None => finding,
                         });

@@ -5,7 +5,7 @@ use std::cmp::Reverse;
 use covey_core::SplitMix;
 use covey_trace::{Coflow, Flow, TraceError, Workload};
 
-use crate::finding::{Finding, Rule, Setting};
+use crate::finding::{BETTER, Finding, Rule, Setting};
 use crate::item::{Item, Planner, Planning};
 use crate::numbers::{mean, percentile};
 use crate::plan::{Platform, TCP, TestbedNetwork, TestbedRun, TraceId};
@@ -162,7 +162,7 @@ const FIGURE_5: Item = Item {
                         finding
                             .unit("×")
                             .published(published, 0.2)
-                            .says("Stream is faster than TCP", Rule::MoreThan(1.0))
+                            .says("Stream is faster than TCP", BETTER)
                             .why(
                                 "The coflows are others than the authors'. The background does not slow down when \
                                  its packets are lost: TCP, in the same queue, takes more than half of the link \

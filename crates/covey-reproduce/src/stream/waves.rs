@@ -50,6 +50,7 @@ pub(super) const TABLE_2: Item = Item {
                             .on(trace)
                             .unit("%")
                             .published(results.published("Table 2", row, &column), 0.06)
+                            .check()
                             .why("Whole flows are dealt."),
                     );
                 }

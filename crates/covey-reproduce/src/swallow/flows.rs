@@ -1,6 +1,6 @@
 //! Figures 6(a) to 6(d): completion times of flows.
 
-use crate::finding::{Finding, Rule, Setting};
+use crate::finding::{BETTER, Finding, Setting};
 use crate::item::{Item, Planner, Planning};
 use crate::learning::Recording;
 use crate::numbers::mean;
@@ -121,7 +121,7 @@ pub(super) const FIGURE_6B: Item = Item {
                         )
                         .says(
                             "the gain over SRTF is larger for large flows than for small ones",
-                            Rule::MoreThan(1.0),
+                            BETTER,
                         ),
                     );
                 }
@@ -159,7 +159,7 @@ pub(super) const FIGURE_6C: Item = Item {
                     let gain = flow_runs.gain(run, results)?;
                     section.add(
                         Finding::new(what, Setting::FairComparison, &[run, flow_runs.fvdf], gain)
-                            .says("FVDF is always better than the others", Rule::MoreThan(1.0))
+                            .says("FVDF is always better than the others", BETTER)
                             .why(WHY_6C),
                     );
                 }

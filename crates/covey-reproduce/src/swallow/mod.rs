@@ -12,6 +12,7 @@ mod custom;
 mod deployment;
 mod example;
 mod flows;
+mod sizes;
 mod slices;
 mod sums;
 mod throughput;
@@ -22,6 +23,7 @@ pub use deployment::TESTBED_ITEMS;
 
 /// The items that simulation reproduces, in the order of the paper.
 pub const ITEMS: &[Item] = &[
+    sizes::FIGURE_1,
     Item::not_shown(
         "Table I",
         "II",

@@ -2,7 +2,10 @@
 
 use covey_experiment::{Progress, cores};
 use covey_load::Replay;
-use covey_reproduce::plan::{LiveRun, Platform, RunId, RunResult, TestbedNetwork, TestbedRun};
+use covey_proto::Compressor;
+use covey_reproduce::plan::{
+    HostCodec, LiveRun, Platform, RunId, RunResult, TestbedNetwork, TestbedRun,
+};
 use covey_reproduce::report::{Method, Report, TESTBED_RATE_BPS};
 use covey_reproduce::reproduction::{
     MIN_LIVE_S, Reproduction, Scope, items, replays_trace, replays_trace_live,
@@ -67,7 +70,8 @@ impl Reproduce {
             let expected = "a paper whose trace is replayed; --every shortens the others";
             return Err(Failure::argument("--seconds", expected, self.paper()));
         }
-        let plan = self.plan(Scope::Testbed { every: self.every, seconds: self.seconds()? })?;
+        let mut plan = self.plan(Scope::Testbed { every: self.every, seconds: self.seconds()? })?;
+        plan.set_codecs(covey_codec::measure().into_iter().map(host_codec).collect());
         self.check_report()?;
         let bar = bar(&plan);
         let mut built: Option<(TestbedNetwork, Emulated)> = None;
@@ -97,4 +101,9 @@ impl Reproduce {
         }
         Ok(plan.finish(measured))
     }
+}
+
+/// What was measured of a codec on this machine.
+fn host_codec(found: Compressor) -> HostCodec {
+    HostCodec { name: found.codec.name().to_owned(), speed: found.speed, ratio: found.ratio }
 }
