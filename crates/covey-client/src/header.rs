@@ -1,10 +1,20 @@
 //! The header of a flow on its connection, and what comes in its place.
 
 use std::io;
+use std::net::Shutdown;
+use std::time::Duration;
 
-use covey_proto::{FlowHeader, HEADER, PROOF, Proof, ProofRefusal, REFUSAL, refusal_of};
+use covey_proto::{
+    FlowHeader, HEADER, PROOF, Proof, ProofRefusal, REFUSAL, refusal_of, refusal_to,
+};
+use socket2::SockRef;
 
 use crate::connection::Connection;
+
+/// How long a connection that is refused may go on to send. If it were closed at once, the refusal could be lost.
+pub const LINGER: Duration = Duration::from_secs(1);
+/// How many bytes of it are read.
+pub const MAX_LINGERING: usize = 1 << 20;
 
 /// The error of a flow that the other side has refused.
 pub fn refused(refusal: ProofRefusal) -> io::Error {
@@ -46,4 +56,11 @@ pub async fn read_header(stream: &Connection) -> io::Result<(FlowHeader, Option<
     header.label = vec![0; rest.label];
     stream.read_exact(&mut header.label).await?;
     Ok((header, proof))
+}
+
+/// Tells the other side why its flow is refused.
+pub async fn turn_away(stream: &Connection, refusal: ProofRefusal) -> io::Result<()> {
+    stream.write_all(&refusal_to(refusal)).await?;
+    SockRef::from(stream.socket()).shutdown(Shutdown::Write)?;
+    stream.drain(MAX_LINGERING).await
 }

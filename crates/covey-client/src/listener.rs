@@ -1,22 +1,19 @@
 //! Connections that other applications open for flows.
 
 use std::io;
-use std::net::{Shutdown, SocketAddr};
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use covey_door::{Door, Guest, Limits, Peer, Reason};
-use covey_proto::{
-    Direction, FlowHeader, HeaderError, ProofRefusal, Side, TLS_HANDSHAKE, refusal_to,
-};
-use socket2::SockRef;
+use covey_proto::{Direction, FlowHeader, HeaderError, ProofRefusal, Side, TLS_HANDSHAKE};
 use tokio::net::{TcpListener, TcpStream, ToSocketAddrs};
 use tokio::sync::mpsc;
 
 use crate::client::Client;
 use crate::connection::Connection;
 use crate::flow::{FlowReceiver, FlowSender};
-use crate::header::{read_header, write_header};
+use crate::header::{LINGER, MAX_LINGERING, read_header, turn_away, write_header};
 use crate::stream::{UNREGISTERED, refuse};
 
 impl Client {
@@ -138,11 +135,6 @@ const CROWDED: Duration = Duration::from_secs(6);
 /// Time between two looks for a free place.
 const LOOK: Duration = Duration::from_millis(5);
 
-/// How long a connection that is refused may go on to send, and how many bytes of it are read. If the connection were
-/// closed at once, the refusal could be lost.
-pub(crate) const LINGER: Duration = Duration::from_secs(1);
-const MAX_LINGERING: usize = 1 << 20;
-
 async fn accept(
     listener: TcpListener,
     client: Client,
@@ -215,13 +207,6 @@ async fn hear(
 fn is_tls(error: &io::Error) -> bool {
     let inner = error.get_ref().and_then(|inner| inner.downcast_ref());
     matches!(inner, Some(HeaderError::Tls))
-}
-
-/// Tells the other side why its flow is refused.
-pub(crate) async fn turn_away(stream: &Connection, refusal: ProofRefusal) -> io::Result<()> {
-    stream.write_all(&refusal_to(refusal)).await?;
-    SockRef::from(stream.socket()).shutdown(Shutdown::Write)?;
-    stream.drain(MAX_LINGERING).await
 }
 
 /// Begins TLS on a connection that has come in, if flows have it. Refuses one that begins otherwise than it should.

@@ -7,8 +7,7 @@ use covey_reproduce::plan::TestbedNetwork;
 use covey_testbed::{Found, Lab, Links, PAYLOAD, Replay, Scheduler, replay};
 use covey_trace::Workload;
 
-use super::CODA;
-use super::replaying::{FoldedTrace, scheduler, watch_signals};
+use super::replaying::{CODA, FoldedTrace, scheduler, watch_signals};
 use crate::failure::Failure;
 use crate::invocation;
 

@@ -19,7 +19,7 @@ use covey_trace::Workload;
 pub use self::emulated::Emulated;
 use self::network::NetworkOptions;
 pub use self::part::Process;
-use self::replaying::{FoldedTrace, scheduler, told, watch_signals};
+use self::replaying::{CODA, FoldedTrace, scheduler, told, watch_signals};
 use self::tables::{Measured, against_predictions, identified, what_became};
 use crate::comparison::Outputs;
 use crate::failure::Failure;
@@ -256,9 +256,6 @@ impl Testbed {
         }
     }
 }
-
-/// The policy that finds coflows by itself.
-const CODA: &str = "coda";
 
 /// The contenders of the simulator's prediction, one for each of `contenders`. Codecs have their
 /// measured speed on this machine, and the ratio of the flows' bytes.

@@ -14,6 +14,8 @@ use crate::output;
 
 /// The policy whose receivers decide on the testbed, too.
 const STREAM: &str = "stream";
+/// The policy that finds coflows by itself.
+pub const CODA: &str = "coda";
 
 /// The policy of a coordinator that is told the coflows of flows, for one that would have applications name them.
 pub fn told(spec: &str) -> Option<String> {
