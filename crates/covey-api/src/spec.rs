@@ -35,6 +35,12 @@ pub struct CoflowSpec {
     /// coordinator's default.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_s: Option<f64>,
+    /// Whether its flows may be compressed, where the policy compresses.
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    pub compress: bool,
+    /// Compressed bytes for each raw byte of its flows, above 0 and at most 1, if that is known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
     /// Its flows.
     #[serde(deserialize_with = "serde_objects::objects")]
     pub flows: Vec<Flow>,
@@ -51,9 +57,20 @@ impl CoflowSpec {
             deadline_s: None,
             open: false,
             lease_s: None,
+            compress: true,
+            ratio: None,
             flows,
         }
     }
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 fn one() -> f64 {

@@ -52,7 +52,7 @@ impl World for Decided {
         self.regrouped.begun.push(id);
     }
 
-    fn regrouped(&mut self, traffic: &Traffic, flows: &[FlowId]) {
+    fn regrouped(&mut self, traffic: &mut Traffic, flows: &[FlowId]) {
         let number = |flow: FlowId| traffic.state().coflow(flow.coflow).flow_number(flow.index);
         self.regrouped.placed.extend(flows.iter().map(|&flow| (number(flow), flow)));
     }

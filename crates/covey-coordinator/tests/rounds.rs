@@ -41,16 +41,10 @@ impl World {
 
     fn register_sized(&mut self, ends: &[(u32, u32)], bytes: Option<f64>) {
         let flows = ends.iter().map(|&(src, dst)| Flow::new(src, dst, bytes)).collect();
-        let spec = CoflowSpec {
-            name: None,
-            parents: Vec::new(),
-            barrier: false,
-            weight: 1.0,
-            deadline_s: None,
-            open: false,
-            lease_s: None,
-            flows,
-        };
+        self.register_spec(CoflowSpec::of(flows));
+    }
+
+    fn register_spec(&mut self, spec: CoflowSpec) {
         let request = Request::Register { spec, key: None };
         let now = self.wired.now();
         self.wired.core.request(0, request, now);
@@ -194,6 +188,39 @@ fn flows_are_compressed_where_a_processor_is_idle_and_faster_than_the_network() 
         // Rates are of bytes on the wire, and stay.
         assert_eq!(world.rate_of(0), 200.0, "{policy}");
     }
+}
+
+#[test]
+fn compressing_is_compared_with_what_coflows_before_leave() {
+    // The first coflow shares a receiver and leaves half of host 0's link, of which 60 % of a slow processor is faster.
+    for (policy, second) in [("fvdf:bandwidth=remaining", Some(CodecName::Lz4)), ("fvdf", None)] {
+        let mut world = World::new(policy, 4);
+        world.idle(0, 0.6);
+        world.register_sized(&[(0, 2), (1, 2)], Some(1e6));
+        world.register_sized(&[(0, 3)], Some(2e6));
+        assert_eq!(world.codecs()[0], [None, second], "{policy}");
+    }
+}
+
+#[test]
+fn what_is_not_compressible_is_not_compressed() {
+    let codec = |change: &dyn Fn(&mut CoflowSpec)| {
+        let mut world = World::new("fvdf", 4);
+        world.idle(0, 1.0);
+        let mut spec = CoflowSpec::of(vec![Flow::new(0, 1, Some(1e6))]);
+        change(&mut spec);
+        world.register_spec(spec);
+        world.codecs()[0][0]
+    };
+    assert_eq!(codec(&|_| ()), Some(CodecName::Lz4));
+    assert_eq!(codec(&|spec| spec.ratio = Some(0.6)), Some(CodecName::Lz4));
+    // At 300 bytes a second to 70 % compressing takes 90 away, and the link carries 100.
+    assert_eq!(codec(&|spec| spec.ratio = Some(0.7)), None);
+    assert_eq!(codec(&|spec| spec.compress = false), None);
+}
+
+#[test]
+fn flows_are_compressed_only_if_the_policy_asks_for_it() {
     let mut world = World::new("sebf", 4);
     world.register_sized(&[(0, 2)], Some(1e6));
     world.idle(0, 1.0);

@@ -102,6 +102,9 @@ pub struct Compression {
     pub ratio_by_size: bool,
     /// Whether a host compresses the longest flow of a coflow first, and not the first registered.
     pub longest_first: bool,
+    /// Whether Eq. 3 compares with what coflows before this one leave of a flow's path (Eq. 2), and
+    /// not with the capacity of the path.
+    pub compares_remaining: bool,
 }
 
 impl Compression {
@@ -123,17 +126,23 @@ impl Compression {
         }
     }
 
-    /// `a R (1 - ξ)` for a flow of so many bytes: what compressing takes from its volume in a
-    /// second.
-    pub fn gain(&self, availability: f64, size: f64) -> f64 {
-        self.codec.speed * availability * (1.0 - self.ratio(size))
+    /// Whether what is decided depends on the coflows before, so that it is decided again with each plan.
+    pub fn follows_others(&self) -> bool {
+        self.compares_remaining && !self.overlap
     }
 
-    /// Whether to compress a flow of `size` bytes for a path of this bandwidth: Eq. 3, or, when
-    /// sending goes on meanwhile, whenever there is a processor for it.
-    pub fn pays(&self, availability: f64, size: f64, bandwidth: f64) -> bool {
+    /// `a R (1 - ξ)` for a flow with the ratio `ξ`: what compressing takes from its volume in a
+    /// second.
+    pub fn gain(&self, availability: f64, ratio: f64) -> f64 {
+        self.codec.speed * availability * (1.0 - ratio)
+    }
+
+    /// Whether to compress a flow with the ratio `ξ` for a path of this bandwidth: Eq. 3, or, when
+    /// sending goes on meanwhile, whenever there is a processor for it. A flow with a ratio of 1 or
+    /// more is not compressible.
+    pub fn pays(&self, availability: f64, ratio: f64, bandwidth: f64) -> bool {
         let other = if self.overlap { 0.0 } else { bandwidth };
-        self.gain(availability, size) > other
+        self.gain(availability, ratio) > other
     }
 }
 
@@ -164,6 +173,7 @@ impl<K> Compress<K> {
             overlap: false,
             ratio_by_size: false,
             longest_first: false,
+            compares_remaining: false,
         })
     }
 
@@ -171,6 +181,13 @@ impl<K> Compress<K> {
     #[must_use]
     pub fn overlapping(mut self, overlap: bool) -> Compress<K> {
         self.compression.overlap = overlap;
+        self
+    }
+
+    /// The same, compared with what coflows before leave of a path (`true`) or with its capacity.
+    #[must_use]
+    pub fn comparing_remaining(mut self, remaining: bool) -> Compress<K> {
+        self.compression.compares_remaining = remaining;
         self
     }
 
@@ -232,12 +249,14 @@ mod tests {
     fn at_1_gbps_every_codec_compresses_and_at_10_gbps_none() {
         for (name, _) in &CODECS[..TABLE_II] {
             let compression = compression(name);
-            assert!(compression.pays(1.0, 1e6, 125e6), "{name}");
-            assert!(!compression.pays(1.0, 1e6, 1250e6), "{name}");
+            let ratio = compression.ratio(1e6);
+            assert!(compression.pays(1.0, ratio, 125e6), "{name}");
+            assert!(!compression.pays(1.0, ratio, 1250e6), "{name}");
+            assert!(!compression.pays(1.0, 1.0, 0.0), "what is not compressible");
         }
         // With half of the processor LZ4 still pays at 1 Gbps, LZF no longer.
-        assert!(compression("lz4").pays(0.5, 1e6, 125e6));
-        assert!(!compression("lzf").pays(0.5, 1e6, 125e6));
+        assert!(compression("lz4").pays(0.5, 0.6215, 125e6));
+        assert!(!compression("lzf").pays(0.5, 0.4814, 125e6));
     }
 
     #[test]
@@ -245,9 +264,9 @@ mod tests {
         // KA9: R (1 - ξ) = 1 is not above B = 1.
         let codec = Codec { speed: 2.0, ratio: 0.5 };
         let compress = Compress::<Clairvoyant>::with(codec);
-        assert!(!compress.compression().pays(1.0, 10.0, 1.0));
-        assert!(compress.overlapping(true).compression().pays(1.0, 10.0, 1.0));
-        assert!(!compress.overlapping(true).compression().pays(0.0, 10.0, 1.0));
+        assert!(!compress.compression().pays(1.0, 0.5, 1.0));
+        assert!(compress.overlapping(true).compression().pays(1.0, 0.5, 1.0));
+        assert!(!compress.overlapping(true).compression().pays(0.0, 0.5, 1.0));
     }
 
     #[test]

@@ -43,6 +43,7 @@ mod plan;
 mod policy;
 mod promises;
 mod regrouping;
+mod remaining;
 mod rounding;
 mod simd;
 pub mod sorted;
@@ -81,6 +82,7 @@ pub use plan::{Backfill, Entry, Group, Layers, Plan, Rank, Ranking, Rule, Share}
 pub use policy::{Answer, AnyPolicy, Policy, Wants};
 pub use promises::Promises;
 pub use regrouping::{Destination, Member, OwnGroup, Regrouping};
+pub use remaining::Remaining;
 pub use rounding::rounded_bytes;
 pub use simd::{min_by_lane, minimum, positions_where};
 pub use split_mix::SplitMix;

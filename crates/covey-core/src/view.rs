@@ -61,7 +61,7 @@
 
 use std::marker::PhantomData;
 
-use crate::codec::Codec;
+use crate::codec::{Codec, Compression};
 use crate::fabric::Fabric;
 use crate::ids::{CoflowId, FlowId, LinkId, PortId};
 use crate::knowledge::{Clairvoyant, Knowledge, Named, Unlabelled};
@@ -341,6 +341,12 @@ impl<'a> View<'a, Clairvoyant> {
         let coflow = self.coflow(flow.coflow);
         let p = coflow.demand().position(flow.index);
         if coflow.unfinished().is_active(p) { coflow.raw_left(p) } else { 0.0 }
+    }
+
+    /// Compressed bytes for each raw byte of a flow: its own, or those that `compression` gives.
+    pub fn ratio(&self, flow: FlowId, compression: &Compression) -> f64 {
+        let coflow = self.coflow(flow.coflow);
+        coflow.ratio(coflow.demand().position(flow.index), compression)
     }
 
     /// Bytes left of the coflow's started flows at each of its links, in the order of

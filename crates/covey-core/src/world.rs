@@ -75,7 +75,7 @@ pub trait World {
     fn group_begun(&mut self, _traffic: &Traffic, _id: CoflowId) {}
 
     /// Flows have moved, or have been put into a group for the first time. These are their names from now on.
-    fn regrouped(&mut self, _traffic: &Traffic, _flows: &[FlowId]) {}
+    fn regrouped(&mut self, _traffic: &mut Traffic, _flows: &[FlowId]) {}
 
     /// The plan has changed, at the places `edits`; `None` if it was written again. The allocator does
     /// not know it yet.

@@ -3,7 +3,7 @@
 //! A flow's volume shrinks by compression or by sending. Coflows are ordered by the time that the
 //! slowest of their flows is expected to need (Eq. 7 and 8): one slice δ with the present choice,
 //! then sending alone, because the processors' future load is not known. With `B` the smaller
-//! capacity of the flow's two links, and β = 1 if the flow is to be compressed,
+//! capacity of the flow's two links, and β = 1 if compressing is faster than `B`,
 //!
 //! ```text
 //! Γ(flow) = δ + (V - (β R (1 - ξ) + (1 - β) B) δ) / B
@@ -12,17 +12,22 @@
 //!
 //! Where flows are sent while they are compressed, both take their part of the slice.
 //!
+//! Eq. 3 compares with `B`. With `bandwidth=remaining` it compares with the bandwidth that coflows before
+//! leave (Eq. 2, [`Remaining`](covey_core::Remaining)), so that coflows are compressed while they wait.
+//!
 //! To prevent starvation, Γ is divided by a priority `P`, which grows by the factor `logbase` at
-//! every arrival and end of a coflow (Pseudocode 3). The order changes at these times only. Rates
+//! every arrival and end of a coflow (Pseudocode 3). The order changes at these times only. With
+//! `starvation=wait` the order is that of Γ alone, and a [`Guard`] bounds how long a coflow waits. Rates
 //! are `V / Γ`, which is MADD. Spare capacity is offered in the same order
 //! ([`Backfill::Greedy`]); the paper serves the first coflow alone, which would leave most of a
 //! fabric idle.
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Compress, Compression, Group, Plan, Policy,
-    PortId, Promises, Share, View,
+    PortId, Promises, Share, Time, View,
 };
 
+use crate::guard::Guard;
 use crate::info::Info;
 use crate::rank::{self, Tie};
 use crate::settings::Settings;
@@ -43,6 +48,16 @@ pub(crate) const INFO: Info = Info {
             name: "logbase",
             default: "1.2",
             help: "growth of priority at every arrival and end of a coflow; 1 for none",
+        },
+        Param {
+            name: "starvation",
+            default: "priority",
+            help: "priority (grows by logbase) or wait (order by time alone; a coflow older than 30 s and 16 times what it needs alone goes first in 5 % of the time)",
+        },
+        Param {
+            name: "bandwidth",
+            default: "path",
+            help: "what compressing has to be faster than (Eq. 3): path (its capacity) or remaining (what coflows before leave of the path, Eq. 2)",
         },
         Param {
             name: "overlap",
@@ -79,6 +94,9 @@ pub(crate) const INFO: Info = Info {
             compress: compress(settings)?,
             delta_s: settings.duration("delta")?,
             log_of_base: libm::log(settings.number("logbase", 1.0, 1e6)?),
+            overdue: settings
+                .choice("starvation", &[("priority", false), ("wait", true)])?
+                .then(Overdue::default),
             by_port: settings.choice("gamma", &[("flow", false), ("port", true)])?,
             share,
             backfill,
@@ -96,6 +114,8 @@ struct Fvdf {
     delta_s: f64,
     /// ln of the growth of priorities. Priorities themselves would soon overflow.
     log_of_base: f64,
+    /// What bounds the wait in the place of priorities, if anything does.
+    overdue: Option<Overdue>,
     by_port: bool,
     share: Share<Clairvoyant>,
     backfill: Backfill,
@@ -129,7 +149,8 @@ impl Fvdf {
                 let bandwidth = capacity[egress.index()].min(capacity[ingress.index()]);
                 let share = view.processor(PortId(egress.0));
                 let raw = view.raw_left(flow);
-                let gain = gain(&compression, share, view.size(flow), raw, bandwidth);
+                let ratio = view.ratio(flow, &compression);
+                let gain = gain(&compression, share, ratio, raw, bandwidth);
                 let volume = view.left(flow);
                 slowest = slowest.max(expected_s(
                     volume,
@@ -149,13 +170,55 @@ pub(crate) fn compress(settings: &Settings) -> Result<Compress<Clairvoyant>, Spe
     let codec = settings.codec("codec")?;
     let overlap = settings.choice("overlap", &[("true", true), ("false", false)])?;
     let by_size = settings.choice("ratio", &[("codec", false), ("size", true)])?;
-    Ok(Compress::longest_first(codec).overlapping(overlap).ratio_by_size(by_size))
+    let remaining = settings.choice("bandwidth", &[("remaining", true), ("path", false)])?;
+    let compress = Compress::longest_first(codec).overlapping(overlap).ratio_by_size(by_size);
+    Ok(compress.comparing_remaining(remaining))
 }
 
 /// The volume that compression removes from a flow in a second, if it is to be compressed.
-fn gain(compression: &Compression, share: f64, size: f64, raw: f64, bandwidth: f64) -> f64 {
-    let pays = raw > 0.0 && compression.pays(share, size, bandwidth);
-    if pays { compression.gain(share, size) } else { 0.0 }
+fn gain(compression: &Compression, share: f64, ratio: f64, raw: f64, bandwidth: f64) -> f64 {
+    let pays = raw > 0.0 && compression.pays(share, ratio, bandwidth);
+    if pays { compression.gain(share, ratio) } else { 0.0 }
+}
+
+/// The bound of `starvation=wait`: that of `covey` with its defaults.
+const GUARD: Guard = Guard { share: 0.05, window_s: 2.0, grace_s: 30.0, stretch: 16.0 };
+
+/// The coflows that go first because they have waited too long.
+#[derive(Default)]
+struct Overdue {
+    /// By coflow, when it is overdue.
+    due: Vec<Time>,
+    /// The coflows that go first in this slot.
+    first: Vec<CoflowId>,
+}
+
+impl Overdue {
+    fn watch(&mut self, coflow: CoflowId, view: &View<'_, Clairvoyant>) {
+        self.due.resize(view.slots(), Time::NEVER);
+        self.due[coflow.index()] = GUARD.due(view.arrival(coflow), view.bottleneck_s(coflow));
+    }
+
+    /// Finds the coflows that go first in this slot, in order of arrival, if one begins. Returns when
+    /// to look again.
+    fn find(&mut self, view: &View<'_, Clairvoyant>) -> Time {
+        let (now, phase) = (view.now(), GUARD.phase(view.now()));
+        let Overdue { due, first } = self;
+        first.retain(|&coflow| view.is_present(coflow));
+        if phase.begins || !phase.in_slot {
+            first.clear();
+        }
+        if phase.begins {
+            first.extend(view.coflows().iter().filter(|coflow| due[coflow.index()].due(now)));
+        }
+        if !first.is_empty() {
+            return phase.until;
+        }
+        let next = view.coflows().iter().map(|coflow| due[coflow.index()]).min();
+        // What is overdue now goes first in the next window.
+        let slot = |next: Time| if next.due(now) { phase.until } else { GUARD.next_slot(next) };
+        next.map_or(Time::NEVER, slot)
+    }
 }
 
 impl Policy<Clairvoyant> for Fvdf {
@@ -163,6 +226,9 @@ impl Policy<Clairvoyant> for Fvdf {
         self.arrived_at.resize(view.slots(), 0);
         self.arrived_at[coflow.index()] = self.upgrades;
         self.upgrades_due = true;
+        if let Some(overdue) = &mut self.overdue {
+            overdue.watch(coflow, view);
+        }
     }
 
     fn coflow_ended(&mut self, _: CoflowId, _: &View<'_, Clairvoyant>) {
@@ -182,15 +248,24 @@ impl Policy<Clairvoyant> for Fvdf {
         }
         self.order.clear();
         self.order.extend(view.coflows().iter().map(|&coflow| {
-            let grown = self.upgrades - self.arrived_at[coflow.index()];
-            (self.gammas[coflow.index()] - grown as f64 * self.log_of_base, coflow)
+            let grown = match self.overdue {
+                Some(_) => 0.0,
+                None => (self.upgrades - self.arrived_at[coflow.index()]) as f64,
+            };
+            (self.gammas[coflow.index()] - grown * self.log_of_base, coflow)
         }));
         let arrival = |&(_, coflow): &(f64, CoflowId)| view.order(coflow);
         rank::sort(&mut self.order, Tie::Absolute, |&(key, _)| key, arrival);
         plan.clear();
         plan.set_backfill(self.backfill);
         plan.compress(self.compress);
-        for &(_, coflow) in &self.order {
+        let look_again = self.overdue.as_mut().map_or(Time::NEVER, |overdue| overdue.find(view));
+        if look_again.comes() {
+            plan.wake_at(look_again);
+        }
+        let first = self.overdue.as_ref().map_or(&[][..], |overdue| &overdue.first);
+        let others = self.order.iter().map(|&(_, coflow)| coflow);
+        for coflow in first.iter().copied().chain(others.filter(|other| !first.contains(other))) {
             plan.push(Group::Coflow(coflow), self.share);
         }
         Answer::Replaced
@@ -207,11 +282,11 @@ mod tests {
     fn the_first_slice_of_eq_7() {
         // KA9: V = 10, B = 1, R = 4, ξ = 0.5, δ = 0.01.
         let compress = Compress::longest_first(Codec { speed: 4.0, ratio: 0.5 });
-        let gain = gain(&compress.compression(), 1.0, 10.0, 10.0, 1.0);
+        let gain = gain(&compress.compression(), 1.0, 0.5, 10.0, 1.0);
         assert!((expected_s(10.0, 1.0, gain, false, 0.01) - 9.99).abs() < 1e-12);
         // With R = 2 compressing is no faster than sending, and 10 seconds of sending are left.
         let compress = Compress::longest_first(Codec { speed: 2.0, ratio: 0.5 });
-        let gain = super::gain(&compress.compression(), 1.0, 10.0, 10.0, 1.0);
+        let gain = super::gain(&compress.compression(), 1.0, 0.5, 10.0, 1.0);
         assert_eq!(expected_s(10.0, 1.0, gain, false, 0.01), 10.0);
         // Both at once: 0.01 for the slice, in which 0.01 is sent and 0.02 compressed away.
         assert!((expected_s(10.0, 1.0, 2.0, true, 0.01) - 9.98).abs() < 1e-12);

@@ -90,6 +90,61 @@ fn a_network_faster_than_the_processor_sends_raw_bytes_beside_compressed_ones() 
     assert!((wire - 1250e6 * expected).abs() < 1.0);
 }
 
+/// Two coflows over one link of 10 bytes a second, with a processor of 4. Compressing takes 2 bytes of volume a second.
+fn one_behind_the_other(spec: &str) -> Vec<f64> {
+    let coflow = |name: &str, bytes| Coflow::new(name.to_owned(), 0.0, vec![flow(0, 0, bytes)]);
+    let workload = Workload::new(1, vec![coflow("a", 100.0), coflow("b", 200.0)]);
+    ccts(&run(&workload, &Fabric::big_switch(1, 10.0).unwrap(), spec))
+}
+
+#[test]
+fn what_waits_is_compressed_since_no_bandwidth_remains_for_it() {
+    // Eq. 2 and 3. While a is sent, b shrinks by 20 bytes. Then 10 bytes a second remain for b, and it is sent.
+    let remaining = one_behind_the_other("fvdf:codec=32bps:0.5,bandwidth=remaining");
+    assert_eq!(rounded(&remaining), [10.0, 28.0]);
+    let path = one_behind_the_other("fvdf:codec=32bps:0.5");
+    assert_eq!(rounded(&path), [10.0, 30.0]);
+}
+
+#[test]
+fn a_flow_has_the_ratio_of_its_data() {
+    // Table I: applications differ. At 1 byte a second everything that can be compressed is.
+    let fabric = Fabric::big_switch(2, 1.0).unwrap();
+    let made = |change: &dyn Fn(&mut Coflow)| {
+        let mut coflow =
+            Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, 100.0), flow(1, 1, 100.0)]);
+        change(&mut coflow);
+        let workload = Workload::new(2, vec![coflow]);
+        run(&workload, &fabric, "fvdf:codec=32bps:0.5").compression[0].saved_bytes.round()
+    };
+    assert_eq!(made(&|_| ()), 100.0);
+    assert_eq!(made(&|coflow| coflow.compressible.ratio = Some(0.2)), 160.0);
+    assert_eq!(made(&|coflow| coflow.compressible.flows = vec![(1, 0.2)]), 130.0);
+    // Pseudocode 1: only if the flow is compatible with compression.
+    assert_eq!(made(&|coflow| coflow.compressible.flows = vec![(1, 1.0)]), 50.0);
+    // smartCompress: the application has switched it off.
+    assert_eq!(made(&|coflow| coflow.compressible.off = true), 0.0);
+}
+
+#[test]
+fn a_bounded_wait_serves_a_large_coflow_among_small_ones() {
+    // A link of which small coflows take 96 % for 2000 seconds; the large one needs 40 alone.
+    let mut coflows = vec![Coflow::new("large".to_owned(), 0.0, vec![flow(0, 0, 40.0)])];
+    for k in 0..2000 {
+        coflows.push(Coflow::new(format!("small {k}"), f64::from(k), vec![flow(0, 0, 0.99)]));
+    }
+    let workload = Workload::new(1, coflows);
+    let fabric = Fabric::big_switch(1, 1.0).unwrap();
+    let large = |starvation: &str| {
+        let spec = format!("fvdf:codec=1bps:0.9,{starvation}");
+        run(&workload, &fabric, &spec).coflows[0].completion_s
+    };
+    assert!(large("logbase=1") > 1990.0);
+    // Overdue after 30 s and 16 times its 40 s. From then on it has 5 % of the time, and what is left over.
+    let waits = large("starvation=wait");
+    assert!(waits > 670.0 && waits < 670.0 + 2.0 + 40.0 / 0.05, "{waits}");
+}
+
 #[test]
 fn priority_serves_a_large_coflow_among_small_ones() {
     // A link that small coflows fill by themselves for 200 seconds.

@@ -7,13 +7,15 @@ use covey_trace::{Coflow, Workload};
 use proptest::prelude::*;
 
 /// Whether a policy has state for the whole network by definition: time slots, ports drawn from one
-/// sequence of random numbers, priorities that grow with every arrival, or a time scale learned from all flows.
+/// sequence of random numbers, priorities that grow with every arrival, what is compressed decided at every arrival, or
+/// a time scale learned from all flows.
 fn is_exempt(spec: &str) -> bool {
     let has_slots = spec.starts_with("philae") && !spec.contains("queues=strict");
     let is_random = spec.contains("ports=random");
     let grows = spec.starts_with("fvdf") && !spec.contains("logbase=1");
+    let decides_again = spec.contains("bandwidth=remaining");
     let learns = spec.starts_with("coda") && !spec.contains("labels=true");
-    has_slots || is_random || grows || learns
+    has_slots || is_random || grows || decides_again || learns
 }
 
 /// The exempt policies, with other parameters that are not exempt.

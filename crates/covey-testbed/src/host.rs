@@ -197,6 +197,8 @@ async fn register(shared: Arc<Shared>, coflow: usize, parents: Vec<u64>) {
         parents,
         weight: it.weight,
         deadline_s: it.deadline_s,
+        compress: !it.compressible.off,
+        ratio: it.compressible.ratio,
         ..CoflowSpec::of(it.flows.iter().map(flow).collect())
     };
     match client.register(&spec).await {

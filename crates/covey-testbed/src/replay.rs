@@ -63,6 +63,9 @@ fn check(workload: &Workload) -> Result<(), TestbedError> {
         if !coflow.restarts.is_empty() {
             return bad("expected no restarts");
         }
+        if !coflow.compressible.flows.is_empty() {
+            return bad("expected no ratio of single flows, since the data of all have one");
+        }
         if coflow.flows.iter().any(|flow| flow.bytes.fract() != 0.0) {
             return bad("expected whole bytes");
         }

@@ -12,7 +12,7 @@ use crate::error::{Location, TraceError, escape};
 use crate::json::parse;
 use crate::limits::{MAX_BYTES, MAX_PORTS, MAX_TIME_S, MAX_WEIGHT};
 use crate::read::{Draft, Format, Notes, Rest, check_name};
-use crate::workload::{Coflow, Flow, Restart, Workload};
+use crate::workload::{Coflow, Compressible, Flow, Restart, Workload};
 
 /// The version of the format that this module reads and writes.
 const VERSION: u32 = 1;
@@ -43,6 +43,10 @@ struct CoflowLine {
     deadline_s: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     job: Option<String>,
+    #[serde(default = "yes", skip_serializing_if = "is_true")]
+    compress: bool,
+    #[serde(default, serialize_with = "short_option", skip_serializing_if = "Option::is_none")]
+    ratio: Option<f64>,
 }
 
 /// A flow in the line of its coflow.
@@ -57,6 +61,17 @@ struct FlowItem {
     start_s: f64,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     restart_s: Option<f64>,
+    #[serde(default, serialize_with = "short_option", skip_serializing_if = "Option::is_none")]
+    ratio: Option<f64>,
+}
+
+fn yes() -> bool {
+    true
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_true(flag: &bool) -> bool {
+    *flag
 }
 
 fn one() -> f64 {
@@ -79,6 +94,15 @@ fn short<S: Serializer>(x: &f64, serializer: S) -> Result<S::Ok, S::Error> {
         serializer.serialize_u64(*x as u64)
     } else {
         serializer.serialize_f64(*x)
+    }
+}
+
+/// As [`short`], of a number that is there.
+#[expect(clippy::ref_option, reason = "serde asks for it")]
+fn short_option<S: Serializer>(x: &Option<f64>, serializer: S) -> Result<S::Ok, S::Error> {
+    match x {
+        Some(x) => short(x, serializer),
+        None => serializer.serialize_none(),
     }
 }
 
@@ -136,6 +160,9 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
     draft.announce(location, line.flows.len() as u64)?;
     let mut flows = Vec::with_capacity(line.flows.len());
     let mut restarts = Vec::new();
+    let mut compressible =
+        Compressible { off: !line.compress, ratio: line.ratio, flows: Vec::new() };
+    check_ratio(location, "ratio", line.ratio)?;
     for (i, flow) in line.flows.into_iter().enumerate() {
         for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
             if port >= draft.ports() {
@@ -152,6 +179,8 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
             check_number(location, field, "seconds", at_s, MAX_TIME_S)?;
             restarts.push(Restart { flow: i as u32, at_s });
         }
+        check_ratio(location, format_args!("flows[{i}].ratio"), flow.ratio)?;
+        compressible.flows.extend(flow.ratio.map(|ratio| (i as u32, ratio)));
         flows.push(Flow { src: flow.src, dst: flow.dst, bytes: flow.bytes, start_s: flow.start_s });
     }
     if !(f64::MIN_POSITIVE..=MAX_WEIGHT).contains(&line.weight) {
@@ -173,8 +202,21 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
         deadline_s: line.deadline_s,
         job: line.job,
         restarts,
+        compressible,
     };
     draft.push(location, coflow, line.arrival_s, line.parents)
+}
+
+/// Checks how many compressed bytes there are for each raw byte, if that is said.
+fn check_ratio(
+    location: Location<'_>,
+    field: impl Display,
+    ratio: Option<f64>,
+) -> Result<(), TraceError> {
+    match ratio.filter(|ratio| !(f64::MIN_POSITIVE..=1.0).contains(ratio)) {
+        Some(ratio) => Err(location.bad(field, "a number above 0, and at most 1", ratio)),
+        None => Ok(()),
+    }
 }
 
 /// Checks that a number is from 0 to `max`.
@@ -198,17 +240,17 @@ fn check_number(
 /// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`. Each coflow follows on a line:
 ///
 /// ```json
-/// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5,"restart_s":4}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42"}
+/// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5,"restart_s":4}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42","ratio":0.5}
 /// ```
 ///
-/// `start_s`, `restart_s`, `parents`, `weight`, `deadline_s` and `job` are left out if they have the
-/// defaults 0, none, none, 1, none and none. Arrivals are on the clock of the trace, which may count
+/// `start_s`, `restart_s`, `parents`, `weight`, `deadline_s`, `job`, `compress` and `ratio` are left out
+/// if they have the defaults 0, none, none, 1, none, none, true and none. Arrivals are on the clock of the trace, which may count
 /// from anywhere; each is as exact as an `f64` of the seconds after the first one. `coflows` is optional in a file; with it a reader
 /// detects that the file was cut off.
 ///
 /// # Errors
 /// Those of `out`, and [`io::ErrorKind::InvalidInput`] for a parent that is no coflow of the
-/// workload, a restart of a flow that its coflow does not have, or an arrival that is no [`Moment`].
+/// workload, a restart or ratio of a flow that its coflow does not have, or an arrival that is no [`Moment`].
 pub fn write(workload: &Workload, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let header = Header {
@@ -240,16 +282,21 @@ fn line_of(coflow: &Coflow, workload: &Workload) -> io::Result<CoflowLine> {
         bytes: f.bytes,
         start_s: f.start_s,
         restart_s: None,
+        ratio: None,
     };
     let mut flows: Vec<FlowItem> = coflow.flows.iter().map(item).collect();
+    let missing = |flow: u32| {
+        io::Error::new(
+            io::ErrorKind::InvalidInput,
+            format!("coflow {}: no flow at position {flow}", escape(&coflow.id, 40)),
+        )
+    };
     for restart in &coflow.restarts {
-        let Some(flow) = flows.get_mut(restart.flow as usize) else {
-            return Err(io::Error::new(
-                io::ErrorKind::InvalidInput,
-                format!("coflow {}: no flow at position {}", escape(&coflow.id, 40), restart.flow),
-            ));
-        };
+        let flow = flows.get_mut(restart.flow as usize).ok_or_else(|| missing(restart.flow))?;
         flow.restart_s = Some(restart.at_s);
+    }
+    for &(flow, ratio) in &coflow.compressible.flows {
+        flows.get_mut(flow as usize).ok_or_else(|| missing(flow))?.ratio = Some(ratio);
     }
     let Some(arrival) = workload.origin.after(coflow.arrival_s) else {
         return Err(io::Error::new(
@@ -265,5 +312,7 @@ fn line_of(coflow: &Coflow, workload: &Workload) -> io::Result<CoflowLine> {
         weight: coflow.weight,
         deadline_s: coflow.deadline_s,
         job: coflow.job.clone(),
+        compress: !coflow.compressible.off,
+        ratio: coflow.compressible.ratio,
     })
 }

@@ -33,4 +33,4 @@ pub use read::{read, read_noting, read_path, read_path_noting};
 pub use shares::shuffle_shares;
 pub use stats::Stats;
 pub use units::MB;
-pub use workload::{Coflow, Flow, Restart, Workload};
+pub use workload::{Coflow, Compressible, Flow, Restart, Workload};

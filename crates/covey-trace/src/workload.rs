@@ -34,6 +34,40 @@ pub struct Coflow {
     pub job: Option<String>,
     /// Flows that lose what they have sent, in order of their indices, each at most once.
     pub restarts: Vec<Restart>,
+    /// How small compression makes its flows.
+    pub compressible: Compressible,
+}
+
+/// How small compression makes the flows of a coflow. By default, as small as the codec of the policy
+/// makes any flow.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct Compressible {
+    /// Whether the application has switched compression off for the coflow.
+    pub off: bool,
+    /// Compressed bytes for each raw byte, above 0; 1 is not compressible.
+    pub ratio: Option<f64>,
+    /// The same of flows that differ, by index in [`Coflow::flows`], ascending.
+    pub flows: Vec<(u32, f64)>,
+}
+
+impl Compressible {
+    /// Compressed bytes for each raw byte of a flow, if that is known. It is 1 if the flow is not to be
+    /// compressed.
+    pub fn ratio_of(&self, flow: u32) -> Option<f64> {
+        let own = self.own_ratios();
+        let found = own.binary_search_by_key(&flow, |&(flow, _)| flow);
+        found.map_or(self.ratio_of_coflow(), |k| Some(own[k].1))
+    }
+
+    /// The same of the flows that have no ratio of their own.
+    pub fn ratio_of_coflow(&self) -> Option<f64> {
+        if self.off { Some(1.0) } else { self.ratio }
+    }
+
+    /// The flows with a ratio of their own that counts.
+    pub fn own_ratios(&self) -> &[(u32, f64)] {
+        if self.off { &[] } else { &self.flows }
+    }
 }
 
 /// A flow whose sender or receiver fails. The bytes that it has sent are lost, and it starts again. A flow
@@ -106,7 +140,7 @@ impl Workload {
 
 impl Coflow {
     /// A coflow of `flows` that arrives at `arrival_s` seconds. It has no parents, weight 1, no
-    /// deadline, no job and no restarts.
+    /// deadline, no job, no restarts, and is compressible.
     pub fn new(id: String, arrival_s: f64, flows: Vec<Flow>) -> Self {
         Self {
             id,
@@ -117,6 +151,7 @@ impl Coflow {
             deadline_s: None,
             job: None,
             restarts: Vec::new(),
+            compressible: Compressible::default(),
         }
     }
 

@@ -254,7 +254,7 @@ fn json_coflows() {
         ),
         (
             r#"{"id":"1","arrival_s":0,"flows":[{"src":0,"dst":1,"bytes":1,"size":1}]}"#.to_owned(),
-            "flows[0].size: expected one of `src`, `dst`, `bytes`, `start_s`, `restart_s`, found unknown field `size` (column 66)",
+            "flows[0].size: expected one of `src`, `dst`, `bytes`, `start_s`, `restart_s`, `ratio`, found unknown field `size` (column 66)",
         ),
         (
             format!(r#"{{"id":"1","arrival_s":-1,"flows":[{flow}]}}"#),
@@ -279,6 +279,19 @@ fn json_coflows() {
         (
             format!(r#"{{"id":"1","arrival_s":0,"flows":[{flow}],"deadline_s":-2}}"#),
             "deadline_s: expected seconds from 0 to 1e12, found -2",
+        ),
+        (
+            format!(r#"{{"id":"1","arrival_s":0,"flows":[{flow}],"ratio":0}}"#),
+            "ratio: expected a number above 0, and at most 1, found 0",
+        ),
+        (
+            r#"{"id":"1","arrival_s":0,"flows":[{"src":0,"dst":1,"bytes":1,"ratio":1.5}]}"#
+                .to_owned(),
+            "flows[0].ratio: expected a number above 0, and at most 1, found 1.5",
+        ),
+        (
+            format!(r#"{{"id":"1","arrival_s":0,"flows":[{flow}],"compress":"no"}}"#),
+            "compress: expected a boolean, found string \"no\" (column 77)",
         ),
         (
             format!(r#"{{"id":"1","arrival_s":0,"flows":[{flow}],"parents":["1"]}}"#),

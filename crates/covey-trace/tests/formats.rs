@@ -1,6 +1,8 @@
 //! The meaning of the three formats. JSON lines lose nothing.
 
-use covey_trace::{Coflow, Flow, MB, Restart, Workload, read, transform::replicate, write};
+use covey_trace::{
+    Coflow, Compressible, Flow, MB, Restart, Workload, read, transform::replicate, write,
+};
 use proptest::prelude::*;
 
 fn parse(text: &str) -> Workload {
@@ -117,13 +119,19 @@ prop_compose! {
         deadline_s in prop::option::of(0.0..1e12),
         job in prop::option::of("\\PC{1,9}"),
         restarts in prop::collection::vec(prop::option::of(0.0..1e12), 0..6),
+        off in any::<bool>(),
+        ratio in prop::option::of(1e-300..=1.0),
+        ratios in prop::collection::vec(prop::option::of(1e-3..=1.0), 0..6),
     ) -> Coflow {
         let id = String::new();
         let parents = parents.into_iter().collect();
         let restarts = (0..).zip(restarts).filter(|&(flow, _)| flow < flows.len() as u32);
         let restarts = restarts.filter_map(|(flow, at_s)| Some(Restart { flow, at_s: at_s? }));
         let restarts = restarts.collect();
-        Coflow { id, arrival_s, flows, parents, weight, deadline_s, job, restarts }
+        let ratios = (0..).zip(ratios).filter(|&(flow, _)| flow < flows.len() as u32);
+        let ratios = ratios.filter_map(|(flow, ratio)| Some((flow, ratio?))).collect();
+        let compressible = Compressible { off, ratio, flows: ratios };
+        Coflow { id, arrival_s, flows, parents, weight, deadline_s, job, restarts, compressible }
     }
 }
 

@@ -9,7 +9,7 @@ use covey_trace::transform::{
     Changes, Filter, Mantri, Scale, Shape, Waves, WavesOf, burst, dag, filter, mantri, mapper_cv,
     scale, skew, split_receivers, waves,
 };
-use covey_trace::{Coflow, Flow, MB, Restart, TraceError, Workload, builtin};
+use covey_trace::{Coflow, Compressible, Flow, MB, Restart, TraceError, Workload, builtin};
 
 fn hour() -> Workload {
     builtin("fb-like").unwrap()
@@ -309,6 +309,7 @@ fn each_receiver_becomes_a_coflow_of_the_same_job() {
         weight: 2.0,
         deadline_s: Some(9.0),
         restarts: vec![Restart { flow: 1, at_s: 5.0 }, Restart { flow: 2, at_s: 6.0 }],
+        compressible: Compressible { ratio: Some(0.3), flows: vec![(2, 1.0)], off: false },
         ..Coflow::new("7".to_owned(), 1.0, flows)
     };
     let second = Coflow {
@@ -323,6 +324,8 @@ fn each_receiver_becomes_a_coflow_of_the_same_job() {
     assert_eq!(made[0].flows, [flow(0, 2, 0.0), flow(1, 2, 4.0)]);
     assert_eq!(made[0].restarts, [Restart { flow: 1, at_s: 6.0 }]);
     assert_eq!(made[1].restarts, [Restart { flow: 0, at_s: 5.0 }]);
+    assert_eq!([0, 1].map(|flow| made[0].compressible.ratio_of(flow)), [Some(0.3), Some(1.0)]);
+    assert_eq!(made[1].compressible.ratio_of(0), Some(0.3));
     assert_eq!(made[1].flows, [flow(0, 1, 3.0)]);
     let of = |c: &Coflow| (c.arrival_s, c.weight, c.deadline_s);
     assert!(made[..2].iter().all(|c| of(c) == (1.0, 2.0, Some(9.0))));

@@ -98,6 +98,7 @@ impl CoordinatorState {
             deadline_s: spec.deadline_s,
             lineage,
             inherited_bytes: gone_bytes,
+            ratio: if spec.compress { spec.ratio } else { Some(1.0) },
         };
         let specs = sized(&spec.flows, &[]);
         let flows = specs.iter().map(policy_spec_of);
@@ -109,6 +110,8 @@ impl CoordinatorState {
             barrier: spec.barrier,
             weight: spec.weight,
             deadline_s: spec.deadline_s,
+            compress: spec.compress,
+            ratio: spec.ratio,
             lineage,
             arrival_s: self.now.as_secs(),
         };
@@ -121,6 +124,7 @@ impl CoordinatorState {
             lease: Lease::new(spec.lease_s, self.config.lease_s, self.now),
             served: Vec::new(),
             compression: None,
+            remaining: Vec::new(),
             report_threshold: f64::INFINITY,
             is_stale: false,
             early: Vec::new(),

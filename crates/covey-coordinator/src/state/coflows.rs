@@ -21,6 +21,10 @@ pub(super) struct About {
     pub barrier: bool,
     pub weight: f64,
     pub deadline_s: Option<f64>,
+    /// Whether it may be compressed.
+    pub compress: bool,
+    /// Compressed bytes for each raw byte, if that is known.
+    pub ratio: Option<f64>,
     pub lineage: Lineage,
     pub arrival_s: f64,
 }
@@ -41,6 +45,9 @@ pub(super) struct Coflow {
     pub served: Vec<Served>,
     /// How it is compressed, if it is.
     pub compression: Option<Compression>,
+    /// Bytes per second that coflows before leave of each of its links, by local link, if its compression
+    /// is compared with that; as of the last plan.
+    pub remaining: Vec<f64>,
     /// Bytes after which each of its agents reports it; infinite if none has to.
     pub report_threshold: f64,
     /// Whether its flows have sent something since the policy was last told what is left of them.
@@ -320,6 +327,8 @@ impl Coflows {
             barrier: false,
             weight: 1.0,
             deadline_s: None,
+            compress: true,
+            ratio: None,
             lineage,
             arrival_s: now.as_secs(),
         };
@@ -332,6 +341,7 @@ impl Coflows {
             lease: Lease::new(Some(f64::INFINITY), f64::INFINITY, now),
             served: Vec::new(),
             compression: None,
+            remaining: Vec::new(),
             report_threshold: f64::INFINITY,
             is_stale: false,
             early: Vec::new(),

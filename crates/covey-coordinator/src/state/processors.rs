@@ -8,7 +8,7 @@
 //! processor is idle. The policy is told the means of speed and ratio. A host that is slower or faster than
 //! the mean counts as one with less or more of a processor.
 
-use covey_core::{Codec, CoflowId, Compression, PortId};
+use covey_core::{Codec, CoflowId, Compression, PortId, Remaining};
 use covey_proto::Processor;
 
 use super::coordinator::CoordinatorState;
@@ -55,18 +55,32 @@ impl CoordinatorState {
             return Vec::new();
         }
         let state = self.driver.state();
-        let mut wanted: Vec<Option<Compression>> = vec![None; state.slots()];
+        let mut wanted: Vec<(Option<Compression>, Vec<f64>)> =
+            vec![Default::default(); state.slots()];
+        let mut remaining = Remaining::default();
+        remaining.begin(state);
         for (id, compression) in self.driver.ranking().compressed(state.present()) {
+            let (of_coflow, links) = &mut wanted[id.index()];
+            if of_coflow.is_some() {
+                continue;
+            }
             // Nothing is sent raw beside what is compressed, so that it has to pay.
             let compression = Compression { overlap: false, ..compression };
-            wanted[id.index()].get_or_insert(compression);
+            *of_coflow = Some(compression);
+            if compression.follows_others() {
+                let demand = state.coflow(id).demand();
+                links.extend(demand.links().iter().map(|&link| remaining.at(link)));
+                // A flow is sent while it is compressed.
+                remaining.take(demand, demand.active());
+            }
         }
         let mut changed = Vec::new();
         for (_, coflow) in self.coflows.iter_mut() {
-            let wanted = wanted[coflow.id.index()];
-            if std::mem::replace(&mut coflow.compression, wanted) != wanted {
+            let (compression, remaining) = std::mem::take(&mut wanted[coflow.id.index()]);
+            if coflow.compression != compression || coflow.remaining != remaining {
                 changed.push(coflow.id);
             }
+            (coflow.compression, coflow.remaining) = (compression, remaining);
         }
         changed
     }

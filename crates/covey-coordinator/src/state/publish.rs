@@ -47,7 +47,7 @@ impl CoordinatorState {
         let serial = self.coflows.serial(id);
         let Some(coflow) = self.coflows.get_mut(serial) else { return };
         let codec = self.config.codec.zip(coflow.compression);
-        let served = served(&self.driver, id, codec);
+        let served = served(&self.driver, id, codec, &coflow.remaining);
         let before = std::mem::replace(&mut coflow.served, served.clone());
         let (mut old, mut new) = (before.into_iter().peekable(), served.into_iter().peekable());
         loop {
@@ -94,7 +94,13 @@ impl CoordinatorState {
 }
 
 /// The flows of a coflow that have rates, by index; and the codec that compresses each, where that pays.
-fn served(driver: &Driver, id: CoflowId, codec: Option<(CodecName, Compression)>) -> Vec<Served> {
+/// `remaining` is what coflows before leave of its links, if compressing is compared with that.
+fn served(
+    driver: &Driver,
+    id: CoflowId,
+    codec: Option<(CodecName, Compression)>,
+    remaining: &[f64],
+) -> Vec<Served> {
     let (state, rates) = (driver.state(), driver.rates());
     let demand = state.coflow(id).demand();
     let mut flows = Vec::new();
@@ -103,7 +109,11 @@ fn served(driver: &Driver, id: CoflowId, codec: Option<(CodecName, Compression)>
     let min = 1e-9 * state.fabric().capacity().iter().copied().fold(0.0, f64::max);
     let codec_of = |position: usize| {
         let (name, compression) = codec?;
-        state.compressing_pays(id, position, &compression).then_some(name)
+        let bandwidth = match remaining {
+            [] => state.path_capacity(id, position),
+            remaining => demand.path(position).map(|l| remaining[l]).fold(f64::INFINITY, f64::min),
+        };
+        state.compressing_pays(id, position, &compression, bandwidth).then_some(name)
     };
     let flows = flows.iter().filter(|flow| flow.rate > min).map(|flow| {
         let position = flow.position as usize;

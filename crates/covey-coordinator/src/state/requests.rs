@@ -139,6 +139,10 @@ impl CoordinatorState {
             )));
         }
         check_lease(spec.lease_s)?;
+        if let Some(found) = spec.ratio.filter(|ratio| !(*ratio > 0.0 && *ratio <= 1.0)) {
+            let expected = "expected above 0, and at most 1";
+            return Err(Problem::invalid(format!("ratio: {expected}, found {found}")));
+        }
         if spec.name.as_ref().is_some_and(|name| name.len() > 256) {
             return Err(Problem::invalid("name: expected at most 256 bytes"));
         }

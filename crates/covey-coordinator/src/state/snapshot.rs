@@ -65,6 +65,8 @@ fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
         // Its flows end one by one below.
         open: true,
         lease_s: coflow.lease.lease_s,
+        compress: about.compress,
+        ratio: about.ratio,
         flows: flows.iter().map(spec_of).collect(),
     };
     let lineage = (about.lineage.external, about.lineage.internal);

@@ -65,16 +65,7 @@ pub fn flow(random: &mut SplitMix, ports: u32) -> Flow {
 
 pub fn job(random: &mut SplitMix, ports: u32) -> Job {
     let flows: Vec<Flow> = (0..1 + random.below(8)).map(|_| flow(random, ports)).collect();
-    let spec = CoflowSpec {
-        name: None,
-        parents: Vec::new(),
-        barrier: false,
-        weight: 1.0,
-        deadline_s: None,
-        open: false,
-        lease_s: None,
-        flows: flows.clone(),
-    };
+    let spec = CoflowSpec::of(flows.clone());
     let at_s = 6.0 * random.unit();
     Job { spec, flows, at_s, asks_s: 0.0, id: None, flow_ids: Vec::new(), change: None }
 }

@@ -2,6 +2,7 @@
 
 use std::collections::BTreeMap;
 
+use crate::codec::Compression;
 use crate::compressed::Compressed;
 use crate::demand::Demand;
 use crate::ids::{CoflowId, PortId};
@@ -26,6 +27,9 @@ pub struct Registration {
     pub lineage: Lineage,
     /// Bytes that coflows of its DAG which had ended by then had sent.
     pub inherited_bytes: f64,
+    /// Compressed bytes for each raw byte of its flows, above 0, if that is known; 1 if it is not to be
+    /// compressed.
+    pub ratio: Option<f64>,
 }
 
 impl Default for Registration {
@@ -37,6 +41,7 @@ impl Default for Registration {
             deadline_s: None,
             lineage: Lineage::default(),
             inherited_bytes: 0.0,
+            ratio: None,
         }
     }
 }
@@ -82,6 +87,8 @@ pub struct CoflowState {
     pub(super) progress: Progress,
     /// What compression has made of its flows.
     pub(super) compressed: Compressed,
+    /// Compressed bytes for each raw byte of flows of which that was said, by index; NaN for others.
+    pub(super) ratios: Vec<f64>,
     /// Whether it is among those present.
     pub(super) present: bool,
     /// Number of flows started so far.
@@ -160,6 +167,7 @@ impl CoflowState {
             demand: Demand::default(),
             progress: Progress::default(),
             compressed: Compressed::default(),
+            ratios: Vec::new(),
             present: false,
             started: 0,
             begun: 0,
@@ -187,6 +195,7 @@ impl CoflowState {
         progress.link_left.clear();
         progress.link_left.resize(self.demand.links().len(), 0.0);
         self.compressed.clear();
+        self.ratios.clear();
         self.present = true;
         self.started = 0;
         self.begun = 0;
@@ -254,6 +263,14 @@ impl CoflowState {
     pub fn raw_left(&self, position: usize) -> f64 {
         let left = self.left(position);
         if self.compressed.is_on() { self.compressed.raw(position, left) } else { left }
+    }
+
+    /// Compressed bytes for each raw byte of a flow: its own, else its coflow's, if that was said; else
+    /// what `compression` makes of a flow of its size. 1 is a flow that is not compressible.
+    pub fn ratio(&self, position: usize, compression: &Compression) -> f64 {
+        let own = self.ratios.get(self.demand.index(position) as usize);
+        let said = own.copied().filter(|own| !own.is_nan()).or(self.registration.ratio);
+        said.unwrap_or_else(|| compression.ratio(self.progress.size[position]))
     }
 
     /// The number of a flow. It stays the flow's when the flow changes its coflow; no other flow bears it.

@@ -28,6 +28,8 @@ pub struct State {
     processors: Vec<f64>,
     /// The speed and the ratio of the hosts' compressor, if they were measured.
     measured_codec: Option<Codec>,
+    /// Bytes per second that links carry beside the coflows, by link; empty if none.
+    other_traffic: Vec<f64>,
 }
 
 impl State {
@@ -45,6 +47,7 @@ impl State {
             builder: Builder::default(),
             processors: Vec::new(),
             measured_codec: None,
+            other_traffic: Vec::new(),
         }
     }
 
@@ -62,6 +65,7 @@ impl State {
         self.newcomers.clear();
         self.dirty.clear(self.fabric.links());
         self.processors.clear();
+        self.other_traffic.clear();
         self.measured_codec = None;
         self.vacant.clear();
         self.vacant.extend((0..self.slots.len() as u32).rev().map(CoflowId));
@@ -87,6 +91,17 @@ impl State {
     pub fn set_processor(&mut self, port: PortId, share: f64) {
         self.processors.resize(self.fabric.ports() as usize, 1.0);
         self.processors[port.index()] = share;
+    }
+
+    /// Bytes per second that links carry beside the coflows, by link; empty if none.
+    pub fn other_traffic(&self) -> &[f64] {
+        &self.other_traffic
+    }
+
+    /// Writes down how many bytes per second a link carries beside the coflows.
+    pub fn set_other_traffic(&mut self, link: LinkId, rate: f64) {
+        self.other_traffic.resize(self.fabric.links(), 0.0);
+        self.other_traffic[link.index()] = rate;
     }
 
     /// Coflows present, in the order of [`State::order`].
@@ -172,6 +187,17 @@ impl State {
         coflow.parents.clear();
         self.dirty.domains_mut().enter(coflow.demand.links());
         id
+    }
+
+    /// Writes down how many compressed bytes a flow has for each raw byte, whatever the codec: above 0,
+    /// and 1 if it is not compressible.
+    pub fn set_ratio(&mut self, flow: FlowId, ratio: f64) {
+        let coflow = &mut self.slots[flow.coflow.index()];
+        let needed = flow.index as usize + 1;
+        if coflow.ratios.len() < needed {
+            coflow.ratios.resize(needed, f64::NAN);
+        }
+        coflow.ratios[flow.index as usize] = ratio;
     }
 
     /// Writes down which coflows, named by [`Registration::seq`], one depends on.
@@ -448,24 +474,31 @@ impl State {
         }
     }
 
+    /// The least capacity on the path of the flow at a position of a coflow, in bytes per second.
+    pub fn path_capacity(&self, id: CoflowId, position: usize) -> f64 {
+        let demand = self.coflow(id).demand();
+        let capacity = self.fabric().capacity();
+        let path = demand.path(position).map(|l| capacity[demand.links()[l].index()]);
+        path.fold(f64::INFINITY, f64::min)
+    }
+
     /// Whether the unfinished flow at a position of a coflow is to be compressed: if some of it is raw, or
-    /// its size is not known, and if its host's processor takes bytes away faster than its path would
-    /// carry them (Swallow, Eq. 3).
+    /// its size is not known, and if its host's processor takes bytes away faster than they would be sent
+    /// at `bandwidth` bytes per second (Swallow, Eq. 3).
     pub fn compressing_pays(
         &self,
         id: CoflowId,
         position: usize,
         compression: &Compression,
+        bandwidth: f64,
     ) -> bool {
         let coflow = self.coflow(id);
         let demand = coflow.demand();
         let host = demand.links()[demand.sender_of(position)];
-        let capacity = self.fabric().capacity();
-        let path = demand.path(position).map(|l| capacity[demand.links()[l].index()]);
-        let bandwidth = path.fold(f64::INFINITY, f64::min);
         let is_exhausted = coflow.raw_left(position) <= 0.0;
         let share = self.processor(PortId(host.0));
-        !is_exhausted && compression.pays(share, coflow.progress().size[position], bandwidth)
+        let ratio = coflow.ratio(position, compression);
+        !is_exhausted && compression.pays(share, ratio, bandwidth)
     }
 
     /// What compression has made of a coflow, to be brought up to date.

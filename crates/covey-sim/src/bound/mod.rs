@@ -93,7 +93,8 @@ pub struct Bounds {
 }
 
 /// The workload with the bytes of compressed flows. A flow counts as compressed if that ever pays,
-/// with the greatest share of the sender's processor.
+/// with the greatest share of the sender's processor; where the decision depends on the bandwidth that
+/// others leave, with none.
 pub fn on_the_wire(
     workload: &Workload,
     fabric: &Fabric,
@@ -106,17 +107,24 @@ pub fn on_the_wire(
     let mut path = Vec::new();
     let flows = (0..).zip(&mut wire.coflows).flat_map(|(seq, coflow)| {
         let registration = Registration { seq, ..Registration::default() };
-        (0..).zip(&mut coflow.flows).map(move |(k, flow)| (registration.flow_number(k), flow))
+        let compressible = &coflow.compressible;
+        (0..).zip(&mut coflow.flows).map(move |(k, flow)| {
+            let own = compressible.ratio_of(k);
+            (registration.flow_number(k), own.unwrap_or(compression.ratio(flow.bytes)), flow)
+        })
     });
-    for (number, flow) in flows {
+    for (number, ratio, flow) in flows {
         let (src, dst) = (PortId(flow.src), PortId(flow.dst));
         path.clear();
         path.extend([fabric.egress(src), fabric.ingress(dst)]);
         fabric.inner_path(src, dst, number, &mut path);
         let bandwidth = path.iter().map(|link| capacity[link.index()]);
-        let bandwidth = bandwidth.fold(f64::INFINITY, f64::min);
-        if compression.pays(greatest[flow.src as usize], flow.bytes, bandwidth) {
-            flow.bytes *= compression.ratio(flow.bytes);
+        let bandwidth = match compression.follows_others() {
+            true => 0.0,
+            false => bandwidth.fold(f64::INFINITY, f64::min),
+        };
+        if compression.pays(greatest[flow.src as usize], ratio, bandwidth) {
+            flow.bytes *= ratio;
         }
     }
     wire

@@ -175,10 +175,14 @@ impl<'a> Engine<'a> {
             deadline_s: coflow.deadline_s,
             lineage,
             inherited_bytes,
+            ratio: coflow.compressible.ratio_of_coflow(),
         };
         let id = traffic.register(registration, coflow.flows.iter().map(spec));
         let parents = coflow.parents.iter().map(|&parent| u64::from(parent));
         traffic.state_mut().set_parents(id, parents);
+        for &(index, ratio) in coflow.compressible.own_ratios() {
+            traffic.state_mut().set_ratio(FlowId { coflow: id, index }, ratio);
+        }
         parts.dags.begin(lineage, id);
         parts.watch.add(Sender::Dag(lineage.external));
         parts.transfers.admit(traffic, id);
@@ -363,8 +367,15 @@ impl World for Engine<'_> {
         transfers.admit(traffic, id);
     }
 
-    fn regrouped(&mut self, traffic: &Traffic, flows: &[FlowId]) {
+    fn regrouped(&mut self, traffic: &mut Traffic, flows: &[FlowId]) {
         self.parts.ids.rename(traffic.state(), flows);
+        for &flow in flows {
+            let (trace_index, index) = flow_in_trace(traffic.state(), flow);
+            let compressible = &self.workload.coflows[trace_index as usize].compressible;
+            if let Some(ratio) = compressible.ratio_of(index) {
+                traffic.state_mut().set_ratio(flow, ratio);
+            }
+        }
     }
 
     fn plan_changed(

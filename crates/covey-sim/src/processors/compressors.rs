@@ -5,13 +5,15 @@
 //! processor. It serves the first coflow of the plan that has a flow for it: the longest such flow
 //! or the first registered one, as the plan says. A coflow that moves ahead of another takes over
 //! at once. The decision which flows to compress (Swallow, Eq. 3) is made when a coflow is first
-//! served, when a flow starts, and when the processor's share changes.
+//! served, when a flow starts, and when the processor's share changes. If it compares with the
+//! bandwidth that coflows before it leave, it is made again for all coflows of the plan at these
+//! times and with each plan.
 //!
 //! [`Compressed`](covey_core::Compressed) describes such a flow. A flow that is not sent while it
 //! is compressed is *held*: allocators do not see it until its raw bytes are exhausted.
 
 use covey_core::state::State;
-use covey_core::{CoflowId, Compression, PortId, Ranking, Time};
+use covey_core::{CoflowId, Compression, PortId, Ranking, Remaining, Time};
 use covey_trace::Availability;
 
 use super::jobs::{Job, Jobs};
@@ -59,6 +61,12 @@ pub(crate) struct Processors {
     asked: Vec<(CoflowId, Compression)>,
     /// Flows of coflows that are compressed, which started in this round.
     started: Vec<(CoflowId, usize)>,
+    /// Whether to decide again for all coflows of which the decision depends on those before.
+    is_undecided: bool,
+    /// Working memory: what coflows before one leave.
+    remaining: Remaining,
+    /// Working memory: the unfinished flows of a coflow, by position, and whether to compress each.
+    decided: Vec<(usize, bool)>,
     jobs: Jobs,
     /// Whether processors may have to change the flows that they serve.
     stale: bool,
@@ -80,6 +88,7 @@ impl Processors {
         self.work.iter_mut().for_each(|work| work.compression = None);
         self.order.clear();
         self.started.clear();
+        self.is_undecided = false;
         self.jobs.clear(ports);
         self.stale = false;
         self.taken.clear();
@@ -283,19 +292,80 @@ impl Processors {
         }
         while let Some((coflow, position)) = self.started.pop() {
             let demand = network.state.coflow(coflow).unfinished();
-            if self.compression(coflow).is_some() && demand.is_active(position) {
+            let Some(compression) = self.compression(coflow) else { continue };
+            if compression.follows_others() {
+                self.is_undecided = true;
+            } else if demand.is_active(position) {
                 let sender = demand.sender_of(position);
                 self.decide(coflow, position, network.state);
                 self.sort(coflow, sender, network.state);
                 self.stale = true;
             }
         }
+        if std::mem::take(&mut self.is_undecided) {
+            self.decide_by_order(network, flows);
+        }
+    }
+
+    /// Decides again, in the order of the plan, which flows are compressed.
+    fn decide_by_order(&mut self, network: &mut Network<'_>, flows: &CoflowFluids) {
+        let mut remaining = std::mem::take(&mut self.remaining);
+        remaining.begin(network.state);
+        for k in 0..self.order.len() {
+            let id = self.order[k];
+            let Some(compression) = self.compression(id) else { continue };
+            if compression.follows_others() {
+                self.decide_coflow(id, &compression, &mut remaining, network, flows);
+            } else {
+                let demand = network.state.coflow(id).demand();
+                remaining.take(demand, demand.active());
+            }
+        }
+        self.remaining = remaining;
+        self.stale = true;
+    }
+
+    /// Decides again which flows of a coflow are compressed, and goes on to the next coflow.
+    fn decide_coflow(
+        &mut self,
+        id: CoflowId,
+        compression: &Compression,
+        remaining: &mut Remaining,
+        network: &mut Network<'_>,
+        flows: &CoflowFluids,
+    ) {
+        let mut decided = std::mem::take(&mut self.decided);
+        decided.clear();
+        let coflow = network.state.coflow(id);
+        let (demand, senders) = (coflow.demand(), coflow.demand().senders());
+        for sender in 0..senders {
+            decided.extend(coflow.unfinished().active_in_row(sender).map(|position| {
+                let bandwidth = remaining.of(demand, position);
+                (position, network.state.compressing_pays(id, position, compression, bandwidth))
+            }));
+        }
+        let sent = decided.iter().filter(|(_, pays)| !pays).map(|&(position, _)| position);
+        remaining.take(demand, sent);
+        let pays = |position| decided.iter().any(|&(other, pays)| other == position && pays);
+        for host in 0..self.jobs.hosts() {
+            let job = self.jobs.get(host).filter(|job| job.coflow == id);
+            if job.is_some_and(|job| !pays(job.position as usize)) {
+                self.stop(host, network, flows);
+            }
+        }
+        self.work[id.index()].waiting[..senders].iter_mut().for_each(Vec::clear);
+        for &(position, pays) in &decided {
+            self.apply(id, position, pays, compression, network.state);
+        }
+        (0..senders).for_each(|sender| self.sort(id, sender, network.state));
+        self.decided = decided;
     }
 
     fn replan(&mut self, ranking: &Ranking, network: &mut Network<'_>, flows: &CoflowFluids) {
         self.plan += 1;
         self.order.clear();
         self.stale = true;
+        self.is_undecided = false;
         self.work.resize_with(network.state.slots(), Compressing::default);
         let mut asked = std::mem::take(&mut self.asked);
         asked.extend(ranking.compressed(network.state.present()));
@@ -320,6 +390,7 @@ impl Processors {
         }
         self.work[id.index()].plan = self.plan;
         self.order.push(id);
+        self.is_undecided |= compression.follows_others();
         let before = self.work[id.index()].compression.replace(compression);
         if before == Some(compression) {
             return;
@@ -335,6 +406,9 @@ impl Processors {
         if work.waiting.len() < senders {
             work.waiting.resize_with(senders, Vec::new);
         }
+        if compression.follows_others() {
+            return;
+        }
         for sender in 0..senders {
             self.decide_row(id, sender, network.state);
         }
@@ -345,7 +419,9 @@ impl Processors {
         for k in 0..self.order.len() {
             let id = self.order[k];
             let demand = state.coflow(id).demand();
-            if demand.set().contains(host) {
+            if self.compression(id).is_some_and(|compression| compression.follows_others()) {
+                self.is_undecided = true;
+            } else if demand.set().contains(host) {
                 self.decide_row(id, demand.local(host), state);
             }
         }
@@ -363,14 +439,30 @@ impl Processors {
 
     /// Decides whether a flow is compressed (Eq. 3), and whether it is held.
     fn decide(&mut self, id: CoflowId, position: usize, state: &State) {
-        let coflow = state.coflow(id);
         let Some(compression) = self.compression(id) else { return };
-        let demand = coflow.demand();
+        let bandwidth = state.path_capacity(id, position);
+        let pays = state.compressing_pays(id, position, &compression, bandwidth);
+        self.apply(id, position, pays, &compression, state);
+    }
+
+    /// Has a flow compressed or not, as decided.
+    fn apply(
+        &mut self,
+        id: CoflowId,
+        position: usize,
+        pays: bool,
+        compression: &Compression,
+        state: &State,
+    ) {
+        let demand = state.coflow(id).demand();
         let sender = demand.sender_of(position);
         let host = demand.links()[sender].index();
-        let pays = state.compressing_pays(id, position, &compression);
-        let work = &mut self.work[id.index()];
-        if pays {
+        let has_job = self
+            .jobs
+            .get(host)
+            .is_some_and(|job| job.coflow == id && job.position as usize == position);
+        if pays && !has_job {
+            let work = &mut self.work[id.index()];
             work.waiting[sender].push(position as u32);
             work.hosts[host / 64] |= 1 << (host % 64);
         }
@@ -447,7 +539,7 @@ impl Processors {
         self.stop(host, network, flows);
         let coflow = network.state.coflow(id);
         let share = network.state.processor(PortId(host as u32));
-        let ratio = compression.ratio(coflow.progress().size[position as usize]);
+        let ratio = coflow.ratio(position as usize, &compression);
         let volume = volume(network, flows, id, position as usize);
         let speed = compression.codec.speed * share;
         let raw = coflow.compressed().raw(position as usize, volume);

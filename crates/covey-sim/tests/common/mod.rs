@@ -76,10 +76,12 @@ const VARIANTS: [&str; 49] = [
     "covey:prior=2B,pilots=flows:0.3,phi=1,d0=0,d=0",
 ];
 
-/// Policies with flows compressed at 4 bytes a second to half of their size; at a bandwidth of 2 or
-/// more, compression does not pay.
-pub const COMPRESSED: [&str; 9] = [
+/// Policies with flows compressed at 4 bytes a second to half of their size; at a remaining bandwidth
+/// of 2 or more, compression does not pay.
+pub const COMPRESSED: [&str; 11] = [
     "fvdf:codec=32bps:0.5",
+    "fvdf:codec=32bps:0.5,bandwidth=remaining",
+    "fvdf:codec=32bps:0.5,starvation=wait",
     "fvdf:codec=32bps:0.5,gamma=port,share=matching,logbase=1",
     "fvdf:codec=32bps:0.5,overlap=true",
     "fvdf:codec=32bps:0.5,overlap=true,share=matching",

@@ -94,6 +94,7 @@ impl<K: Named> Recorder<K> {
                     deadline_s: view.deadline_s(id),
                     lineage: view.lineage(id),
                     inherited_bytes: view.inherited(id),
+                    ..Registration::default()
                 };
                 changes.push(Change::Registered(id, registration));
                 vec![Stage::Waiting; self.workload.coflows[seq as usize].flows.len()]

@@ -9,7 +9,8 @@ use crate::workload::{Flow, Workload};
 
 /// Scales `workload` for hosts with one connection per pair and coflow. Merges flows of a coflow
 /// between the same two ports that start together, drops flows from a port to itself, and rounds
-/// bytes up to whole numbers. Drops coflows without flows, too; their children then wait for their
+/// bytes up to whole numbers. Merged flows are as compressible as all their bytes together, or as the
+/// codec makes them if that is not known of one. Drops coflows without flows, too; their children then wait for their
 /// parents.
 ///
 /// Merging changes widths, and so the decisions of policies that count flows. Compare results only
@@ -21,11 +22,23 @@ pub fn fold(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
     let mut folded = scale(workload, by)?;
     for coflow in &mut folded.coflows {
         // Starts are not negative, so their bits have the same order.
-        let mut merged: BTreeMap<(u32, u32, u64), f64> = BTreeMap::new();
-        for flow in coflow.flows.iter().filter(|flow| flow.src != flow.dst) {
-            *merged.entry((flow.src, flow.dst, flow.start_s.to_bits())).or_default() += flow.bytes;
+        let mut merged: BTreeMap<(u32, u32, u64), (f64, Option<f64>)> = BTreeMap::new();
+        let has_ratios = !coflow.compressible.flows.is_empty();
+        for (index, flow) in (0..).zip(&coflow.flows).filter(|(_, flow)| flow.src != flow.dst) {
+            let compressed = coflow.compressible.ratio_of(index).map(|ratio| ratio * flow.bytes);
+            let key = (flow.src, flow.dst, flow.start_s.to_bits());
+            let (bytes, sum) = merged.entry(key).or_insert((0.0, Some(0.0)));
+            *bytes += flow.bytes;
+            *sum = sum.zip(compressed).map(|(sum, more)| sum + more);
         }
-        let flow = |((src, dst, start), bytes): ((u32, u32, u64), f64)| {
+        if has_ratios {
+            let ratio = |(k, (bytes, sum)): (u32, &(f64, Option<f64>))| {
+                sum.filter(|_| *bytes > 0.0).map(|sum| (k, sum / bytes))
+            };
+            let ratios = (0..).zip(merged.values()).filter_map(ratio);
+            coflow.compressible.flows = ratios.collect();
+        }
+        let flow = |((src, dst, start), (bytes, _)): ((u32, u32, u64), (f64, Option<f64>))| {
             let start_s = f64::from_bits(start);
             Flow { src, dst, bytes: bytes.ceil(), start_s }
         };
@@ -93,6 +106,18 @@ mod tests {
 
     fn flow(src: u32, dst: u32, bytes: f64) -> Flow {
         Flow { src, dst, bytes, start_s: 0.0 }
+    }
+
+    #[test]
+    fn merged_flows_have_the_ratio_of_their_bytes() {
+        let mut coflow = Coflow::new("a".into(), 0.0, vec![flow(0, 1, 30.0), flow(2, 1, 10.0)]);
+        coflow.compressible.ratio = Some(0.5);
+        coflow.compressible.flows = vec![(1, 1.0)];
+        let workload = Workload::new(4, vec![coflow]);
+        let by = Scale { time: 1.0, size: 1.0, ports: Some(2) };
+        let folded = fold(&workload, by).expect("good factors");
+        assert_eq!(folded.coflows[0].flows, [flow(0, 1, 40.0)]);
+        assert_eq!(folded.coflows[0].compressible.ratio_of(0), Some(25.0 / 40.0));
     }
 
     #[test]

@@ -46,6 +46,7 @@ fn copy(coflow: &Coflow, c: u32, k: u32, shift: u32) -> Coflow {
         parents: coflow.parents.iter().map(|p| p * k + c).collect(),
         job: coflow.job.as_ref().map(|job| format!("{job}.{c}")),
         restarts: coflow.restarts.clone(),
+        compressible: coflow.compressible.clone(),
         ..*coflow
     }
 }

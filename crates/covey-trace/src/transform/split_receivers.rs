@@ -5,7 +5,7 @@ use std::collections::{HashMap, HashSet};
 use super::shared::bad;
 use crate::error::TraceError;
 use crate::limits::{MAX_NAME_BYTES, MAX_PARENTS};
-use crate::workload::{Coflow, Restart, Workload};
+use crate::workload::{Coflow, Compressible, Restart, Workload};
 
 /// `workload` with a coflow for each receiver of each coflow. So a many-to-many coflow becomes several
 /// many-to-one ones, as in Stream's (§IV) experiments.
@@ -57,6 +57,7 @@ pub fn split_receivers(workload: &Workload) -> Result<Workload, TraceError> {
                 parents: parents.clone(),
                 job: Some(job.clone()),
                 restarts: parts.restarts(coflow, r),
+                compressible: parts.compressible(coflow, r),
                 ..*coflow
             });
         }
@@ -94,5 +95,13 @@ impl Parts {
             (to == receiver).then_some(Restart { flow, ..*restart })
         });
         restarts.collect()
+    }
+
+    fn compressible(&self, coflow: &Coflow, receiver: usize) -> Compressible {
+        let flows = coflow.compressible.flows.iter().filter_map(|&(flow, ratio)| {
+            let (to, flow) = self.part_of[flow as usize];
+            (to == receiver).then_some((flow, ratio))
+        });
+        Compressible { flows: flows.collect(), ..coflow.compressible.clone() }
     }
 }
