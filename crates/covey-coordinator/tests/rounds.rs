@@ -224,7 +224,7 @@ fn flows_are_compressed_only_if_the_policy_asks_for_it() {
     let mut world = World::new("sebf", 4);
     world.register_sized(&[(0, 2)], Some(1e6));
     world.idle(0, 1.0);
-    assert_eq!(world.codecs()[..1], [none()], "nobody asks for it");
+    assert_eq!(world.codecs()[..1], [vec![None]], "nobody asks for it");
 }
 
 #[test]
