@@ -76,23 +76,8 @@ pub struct Observed {
     pub dport: u16,
     /// IANA number of the transport protocol: 6 is TCP, 17 UDP.
     pub protocol: u8,
-    /// Statistics of the packets, where known.
-    pub packets: Option<PacketStatistics>,
     /// A prior grouping of hosts, where known: the tenant or namespace to which both ends belong.
     pub community: Option<u32>,
-}
-
-/// Statistics of the first packets of a flow.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct PacketStatistics {
-    /// Mean length, in bytes.
-    pub length_mean: f64,
-    /// Variance of the length, in bytes².
-    pub length_variance: f64,
-    /// Mean time between arrivals, in seconds.
-    pub gap_mean_s: f64,
-    /// Variance of the time between arrivals, in seconds².
-    pub gap_variance_s2: f64,
 }
 
 #[cfg(test)]

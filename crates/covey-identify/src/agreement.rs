@@ -82,7 +82,6 @@ fn flows() -> impl Strategy<Value = Vec<Observed>> {
         sport,
         dport: if sport == 0 { 0 } else { dport },
         protocol: 6,
-        packets: None,
         community: None,
     };
     prop::collection::vec(flow.prop_map(observed), 1..60)
@@ -207,7 +206,6 @@ fn shuffles(noise_s: f64) -> (Vec<Observed>, Vec<u32>) {
                 sport: 40_000 + application,
                 dport: 50_000 + random.below(1_000) as u16,
                 protocol: 6,
-                packets: None,
                 community: None,
             };
             flows.push((observed, coflow));
@@ -286,7 +284,6 @@ fn flows_that_come_late_are_grouped_as_if_in_order() {
         sport: 40_000 + coflow as u16,
         dport: 9_000,
         protocol: 6,
-        packets: None,
         community: None,
     };
     let all = |src| (0..3).flat_map(move |coflow| (1..3).map(move |dst| flow((coflow, src, dst))));

@@ -1,7 +1,8 @@
 //! The attributes by which two flows are compared, and their differences.
 //!
-//! CODA (SIGCOMM 2016, §3) compares start times, statistics of packets, protocols, communities of hosts,
-//! and how addresses and ports aggregate. Each attribute here is one number for a pair of flows. It is 0 if
+//! CODA (SIGCOMM 2016, §3) compares start times, protocols, communities of hosts, and how addresses and ports
+//! aggregate; and means and variances of packet lengths and of the times between packets, which are left out: TCP
+//! makes full packets of whatever programs send in bulk, and the scheduler itself sets the times between them. Each attribute here is one number for a pair of flows. It is 0 if
 //! the flows agree and 1 if they differ entirely; only the difference of start times has no upper limit. An
 //! attribute that is unknown for one flow of the pair counts as 0: what nobody has measured does not
 //! separate.
@@ -11,14 +12,6 @@
 pub enum Attribute {
     /// Difference of start times, in gaps between bursts ([`Observer::gap_s`](crate::Observer::gap_s)).
     Start,
-    /// Relative difference |a − b| / (a + b) of mean packet lengths.
-    LengthMean,
-    /// Relative difference of the variances of packet lengths.
-    LengthVariance,
-    /// Relative difference of mean times between packets.
-    GapMean,
-    /// Relative difference of the variances of times between packets.
-    GapVariance,
     /// 1 if the transport protocols differ.
     Protocol,
     /// 1 if the communities differ.
@@ -34,7 +27,7 @@ pub enum Attribute {
 }
 
 /// The number of attributes.
-pub const ATTRIBUTES: usize = 11;
+pub const ATTRIBUTES: usize = 7;
 
 /// One number for each attribute, in the order of [`Attribute::ALL`].
 pub type Differences = [f64; ATTRIBUTES];
@@ -43,10 +36,6 @@ impl Attribute {
     /// All attributes, in order.
     pub const ALL: [Attribute; ATTRIBUTES] = [
         Attribute::Start,
-        Attribute::LengthMean,
-        Attribute::LengthVariance,
-        Attribute::GapMean,
-        Attribute::GapVariance,
         Attribute::Protocol,
         Attribute::Community,
         Attribute::Addresses,
@@ -59,10 +48,6 @@ impl Attribute {
     pub fn name(self) -> &'static str {
         match self {
             Attribute::Start => "start",
-            Attribute::LengthMean => "length_mean",
-            Attribute::LengthVariance => "length_variance",
-            Attribute::GapMean => "gap_mean",
-            Attribute::GapVariance => "gap_variance",
             Attribute::Protocol => "protocol",
             Attribute::Community => "community",
             Attribute::Addresses => "addresses",

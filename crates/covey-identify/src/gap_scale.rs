@@ -25,6 +25,9 @@ const FINENESS: f64 = 2.0;
 const BINS: usize = 120;
 /// So many bins with gaps are looked at for a smaller error, because few gaps make a ragged histogram.
 const NEAR: usize = 2;
+/// The gaps within bursts are at least this share of all. Where gaps of all lengths occur, a few of the shortest have
+/// the least error otherwise.
+const LEAST: f64 = 0.1;
 /// Gaps that must be known before the threshold is an estimate.
 pub(crate) const MIN_GAPS: u32 = 64;
 
@@ -59,6 +62,17 @@ impl GapScale {
         self.counts.iter_mut().chain([&mut self.zeros]).for_each(|count| *count /= 2);
     }
 
+    /// How clearly `border_s`, in seconds, separates bursts from each other. Gaps from half of it to twice as long are in
+    /// doubt. On each side of them: the share of the gaps there among these and those in doubt. The lesser of the two
+    /// counts, from 0 to 1; 1 if no gap is in doubt. Rounded to bins.
+    pub fn clearness(&self, border_s: f64) -> f64 {
+        let [from, to] = [0.5, 2.0].map(|factor| bin(factor * border_s));
+        let sum = |counts: &[u64]| counts.iter().sum::<u64>();
+        let doubtful = sum(&self.counts[from..=to]);
+        let clear = sum(&self.counts[to + 1..]).min(self.zeros + sum(&self.counts[..from]));
+        if doubtful > 0 { clear as f64 / (doubtful + clear) as f64 } else { 1.0 }
+    }
+
     /// The gap that separates bursts, in seconds; nothing if there are too few gaps, or one mode only.
     pub fn threshold_s(&self) -> Option<f64> {
         let mut counts = self.counts;
@@ -74,7 +88,10 @@ impl GapScale {
         };
         let least =
             |among: Range<usize>, of| among.min_by(|a, b| error(*a, of).total_cmp(&error(*b, of)));
-        let mut border = least(0..count, Class::exponential_error)?;
+        let is_class =
+            |below: &Class, above: &Class| below.gaps >= LEAST * (below.gaps + above.gaps);
+        let first = splits[..count].partition_point(|(_, below, above)| !is_class(below, above));
+        let mut border = least(first..count, Class::exponential_error)?;
         let (bin, _, above) = &splits[border];
         let highest = 0.5 * (*bin as f64 + above.sum / above.gaps);
         let end = splits[..count].partition_point(|(bin, ..)| *bin as f64 <= highest);
@@ -199,6 +216,61 @@ mod tests {
         }
         let threshold_s = scale.threshold_s().expect("two classes");
         assert!((0.02..0.2).contains(&threshold_s), "{threshold_s}");
+    }
+
+    #[test]
+    fn gaps_near_the_border_make_it_unclear() {
+        let mut scale = GapScale::new();
+        assert_eq!(scale.clearness(0.1), 1.0, "nothing is in doubt");
+        (0..100).for_each(|_| scale.add(0.001));
+        scale.add(0.0);
+        assert_eq!(scale.clearness(0.1), 1.0, "one burst");
+        // From half of the border to twice as long.
+        [0.051, 0.1, 0.199].into_iter().for_each(|gap_s| scale.add(gap_s));
+        assert_eq!(scale.clearness(0.1), 0.0);
+        (0..9).for_each(|k| scale.add(0.5 + f64::from(k)));
+        assert_eq!(scale.clearness(0.1), 0.75);
+        assert_eq!(scale.clearness(1e9), 1.0, "no gap is that long");
+    }
+
+    /// Gaps between bursts that begin at random, once in `mean_s`, are exponentially distributed.
+    #[test]
+    fn where_bursts_begin_at_random_their_density_decides() {
+        for mean_s in [0.2, 0.5, 2.0] {
+            let mut scale = GapScale::new();
+            for k in 0..10_000 {
+                scale.add(-mean_s * libm::log((f64::from(k) + 0.5) / 10_000.0));
+            }
+            // Gaps within bursts are far more.
+            (0..100_000).for_each(|_| scale.add(1e-6));
+            let expected = libm::exp(-1.5 * 0.1 / mean_s);
+            let found = scale.clearness(0.1);
+            // Bins are half an octave.
+            assert!((found - expected).abs() < 0.1, "{mean_s}: {found}, {expected}");
+        }
+    }
+
+    /// Where gaps of all lengths occur, the border may be drawn among the shortest, and nearly all are above it.
+    #[test]
+    fn a_border_among_the_shortest_gaps_of_many_is_not_clear() {
+        let mut scale = GapScale::new();
+        for k in 0..1_000 {
+            scale.add(-0.06 * libm::log((f64::from(k) + 0.5) / 1_000.0));
+        }
+        assert!(scale.clearness(1e-3) < 0.4, "{}", scale.clearness(1e-3));
+    }
+
+    /// A busy machine opens a few connections at once, and most at random.
+    #[test]
+    fn a_few_gaps_of_zero_among_many_are_no_class() {
+        let mut scale = GapScale::new();
+        (0..4).for_each(|_| scale.add(0.0));
+        for k in 0..200 {
+            scale.add(-0.06 * libm::log((f64::from(k) + 0.5) / 200.0));
+        }
+        let threshold_s = scale.threshold_s().expect("two classes");
+        assert!(threshold_s > 0.003, "{threshold_s}");
+        assert!(scale.clearness(threshold_s) < 0.5, "{}", scale.clearness(threshold_s));
     }
 
     #[test]

@@ -35,6 +35,22 @@ pub fn identify(flows: &[Observed], metric: &Metric, algorithm: Algorithm) -> Ve
     recorded.in_given_order(&groups)
 }
 
+/// How far the starts of `flows` tell groups apart, from 0 to 1 ([`Observer::confidence`]).
+pub fn confidence(flows: &[Observed]) -> f64 {
+    previewed(flows).0.confidence()
+}
+
+/// An observer that has seen all flows in a first pass, and the place of each flow in order of start.
+fn previewed(flows: &[Observed]) -> (Observer, Vec<u32>) {
+    let mut place: Vec<u32> = (0..flows.len() as u32).collect();
+    let start = |&place: &u32| flows[place as usize].start_s;
+    place.sort_by(|a, b| start(a).total_cmp(&start(b)));
+    let mut observer = Observer::new();
+    place.iter().for_each(|&place| observer.preview(&flows[place as usize]));
+    observer.finish_preview();
+    (observer, place)
+}
+
 /// Recorded flows as points, in order of start.
 pub(crate) struct Recorded {
     pub observer: Observer,
@@ -45,14 +61,9 @@ pub(crate) struct Recorded {
 
 impl Recorded {
     pub fn new(flows: &[Observed]) -> Recorded {
-        let mut place: Vec<u32> = (0..flows.len() as u32).collect();
-        let start = |&place: &u32| flows[place as usize].start_s;
-        place.sort_by(|a, b| start(a).total_cmp(&start(b)));
-        let mut observer = Observer::new();
-        let in_order = || place.iter().map(|&place| &flows[place as usize]);
-        in_order().for_each(|flow| observer.preview(flow));
-        observer.finish_preview();
-        let points = in_order().map(|flow| observer.start(flow).0).collect();
+        let (mut observer, place) = previewed(flows);
+        let in_order = place.iter().map(|&place| &flows[place as usize]);
+        let points = in_order.map(|flow| observer.start(flow).0).collect();
         Recorded { observer, points, place }
     }
 

@@ -1,6 +1,6 @@
 //! The text of a metric file: JSON with a line for each attribute.
 //!
-//! `{"covey_metric": 1, "attributes": {NAME: {"scale": S, "row": [A, …]}, …}, "radius": ε,
+//! `{"covey_metric": 2, "attributes": {NAME: {"scale": S, "row": [A, …]}, …}, "radius": ε,
 //! "leader_radius": τ, "training": …}`. The rows are those of the matrix, in the order of the attributes; a
 //! diagonal matrix has `"weight": A` instead of a row. `training` may be left out.
 
@@ -11,7 +11,7 @@ use crate::attributes::{ATTRIBUTES, Attribute};
 use crate::metric::{Matrix, Metric, Training};
 
 /// The version of the format, which changes when the attributes do.
-const VERSION: u64 = 1;
+const VERSION: u64 = 2;
 /// How far from symmetric and from semidefinite a matrix may be, as a share of its largest entry.
 const TOLERANCE: f64 = 1e-9;
 
@@ -219,10 +219,10 @@ mod tests {
             let error = Metric::from_text(&text.replacen(from, to, 1)).expect_err("an error");
             error.to_string()
         };
-        let version = message("\"covey_metric\": 1", "\"covey_metric\": 2");
-        assert_eq!(version, "line 2: covey_metric: expected version 1, found 2");
+        let version = message("\"covey_metric\": 2", "\"covey_metric\": 1");
+        assert_eq!(version, "line 2: covey_metric: expected version 2, found 1");
         let radius = message("\"radius\": 1.0", "\"radius\": -1.0");
-        assert_eq!(radius, "line 16: radius: expected a number above 0, found -1");
+        assert_eq!(radius, "line 12: radius: expected a number above 0, found -1");
         let scale = message("\"scale\":0.3", "\"scale\":\"x\"");
         assert!(
             scale.starts_with("line 4: attributes.start.scale: expected a metric file"),
@@ -232,8 +232,7 @@ mod tests {
         assert_eq!(missing, "line 3: attributes.peers: expected this attribute, found nothing");
         let symmetric = message("0.03333333333333333", "0.5");
         assert!(
-            symmetric
-                .starts_with("line 5: attributes.length_mean.row: expected symmetry with start")
+            symmetric.starts_with("line 5: attributes.protocol.row: expected symmetry with start")
         );
         let negative = message("0.14285714285714285", "-2.0");
         assert!(
@@ -241,10 +240,10 @@ mod tests {
         );
         let cut = Metric::from_text(&text[..200]).expect_err("an error").to_string();
         assert!(
-            cut.starts_with("line 5: attributes.length_mean.row: expected a metric file"),
+            cut.starts_with("line 5: attributes.protocol.row: expected a metric file"),
             "{cut}"
         );
         let training = message("\"seed\":1", "\"seed\":-1");
-        assert!(training.starts_with("line 18: training.seed"), "{training}");
+        assert!(training.starts_with("line 14: training.seed"), "{training}");
     }
 }

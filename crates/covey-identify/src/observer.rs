@@ -23,7 +23,7 @@ use crate::attributes::{ATTRIBUTES, Differences};
 use crate::gap_scale::{GapScale, MIN_GAPS};
 use crate::hash::{HashMap, hash};
 use crate::sketch::Sketch;
-use covey_core::{Address, Observed, PacketStatistics};
+use covey_core::{Address, Observed};
 
 /// The time that separates bursts, in seconds, until it is known.
 const FIRST_GAP_S: f64 = 0.1;
@@ -55,7 +55,6 @@ pub struct Point {
     service_port: u16,
     protocol: u8,
     community: Option<u32>,
-    packets: Option<PacketStatistics>,
     /// Slot of the burst.
     burst: u32,
 }
@@ -180,6 +179,14 @@ impl Observer {
         self.gap_s
     }
 
+    /// How far the starts seen so far tell groups apart, from 0 to 1. A gap between successive flows of a service is in
+    /// doubt if it is from half of [`Observer::gap_s`] to twice as long. The confidence is n / (n + doubtful), where n is
+    /// the number of shorter gaps or that of longer ones, whichever is less. Near 1 bursts are short and far apart; near 0
+    /// gaps of all lengths occur, and whether two flows are in one burst is a matter of chance.
+    pub fn confidence(&self) -> f64 {
+        self.gaps.clearness(self.gap_s)
+    }
+
     /// Sees a flow in a first pass over recorded flows, so that services and the time scale are known
     /// before the second pass makes points.
     pub(crate) fn preview(&mut self, flow: &Observed) {
@@ -235,7 +242,6 @@ impl Observer {
             service_port: service.port,
             protocol: flow.protocol,
             community: flow.community,
-            packets: flow.packets,
             burst: slot,
         };
         (point, news)
@@ -254,15 +260,6 @@ impl Observer {
     /// The differences of two flows that have not ended.
     pub fn differences(&self, x: &Point, y: &Point) -> Differences {
         let differ = |differ: bool| f64::from(u8::from(differ));
-        let mut packets = [0.0; 4];
-        if let (Some(x), Some(y)) = (&x.packets, &y.packets) {
-            packets = [
-                relative(x.length_mean, y.length_mean),
-                relative(x.length_variance, y.length_variance),
-                relative(x.gap_mean_s, y.gap_mean_s),
-                relative(x.gap_variance_s2, y.gap_variance_s2),
-            ];
-        }
         let other_port = x.service_port != y.service_port;
         let peers = if x.burst == y.burst {
             0.0
@@ -272,10 +269,6 @@ impl Observer {
         let between_s = x.start_s.max(y.start_s) - x.last_start_s.min(y.last_start_s);
         let differences: [f64; ATTRIBUTES] = [
             between_s.max(0.0) / self.gap_s,
-            packets[0],
-            packets[1],
-            packets[2],
-            packets[3],
             differ(x.protocol != y.protocol),
             differ(x.community.is_some() && y.community.is_some() && x.community != y.community),
             0.5 * differ(x.src != y.src) + 0.5 * differ(x.dst != y.dst),
@@ -434,9 +427,4 @@ impl Observer {
             }
         }
     }
-}
-
-/// |a − b| / (a + b) of numbers from 0; 0 if both are 0.
-fn relative(a: f64, b: f64) -> f64 {
-    if a + b > 0.0 { (a - b).abs() / (a + b) } else { 0.0 }
 }

@@ -63,7 +63,6 @@ impl Shuffles {
             sport: self.port,
             dport: 50_000 + self.below(1000) as u16,
             protocol: 6,
-            packets: None,
             community: None,
         }
     }

@@ -19,6 +19,8 @@ pub struct Method {
     pub metric: String,
     /// Radius within which two flows are in one group.
     pub radius: f64,
+    /// How far the starts of flows tell groups apart, from 0 to 1.
+    pub confidence: f64,
 }
 
 /// What identification found. `Serialize` gives the object of `identify --json`, `Display` the text for a
@@ -121,13 +123,14 @@ impl Identification {
 
     /// How many groups and flows there are, and how they were found.
     pub(crate) fn summary(&self) -> String {
-        let Method { algorithm, min_points, metric, radius } = &self.method;
+        let Method { algorithm, min_points, metric, radius, confidence } = &self.method;
         let name = if algorithm == "rough" { "Rough-DBSCAN" } else { "DBSCAN" };
         format!(
-            "{} of {} among {}, by {name} with metric {metric}, radius {radius}, min-points {min_points}.",
+            "{} of {} among {}, by {name} with metric {metric}, radius {radius}, min-points {min_points}. Confidence {}.",
             counted(self.groups, "group"),
             counted(self.flows, "flow"),
             counted(self.hosts, "host"),
+            fixed(*confidence, 3),
         )
     }
 

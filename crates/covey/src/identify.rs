@@ -5,7 +5,7 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use covey_experiment::read_metric;
-use covey_identify::{Algorithm, Form, Learning, Metric, identify, learn};
+use covey_identify::{Algorithm, Form, Learning, Metric, confidence, identify, learn};
 use covey_report::{Identification, Method, identification_page, together_table, write_json};
 use covey_trace::records::{
     self, Columns, Grouped, Options, Reader, Records, Stitch, write_with_groups,
@@ -135,7 +135,12 @@ impl Identify {
         let groups = identify(&records.flows, &metric, self.algorithm());
         let grouped = Grouped::new(&records, groups);
         self.write(&grouped)?;
-        let found = Identification::of(&grouped, &self.name(), self.method(&metric), self.top);
+        let found = Identification::of(
+            &grouped,
+            &self.name(),
+            self.method(&metric, confidence(&records.flows)),
+            self.top,
+        );
         if let Some(file) = &self.report {
             let page = identification_page(&found, &grouped, &invocation::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
@@ -244,7 +249,7 @@ impl Identify {
         }
     }
 
-    fn method(&self, metric: &Metric) -> Method {
+    fn method(&self, metric: &Metric, confidence: f64) -> Method {
         let algorithm = match self.algorithm {
             AlgorithmName::Rough => "rough",
             AlgorithmName::Dbscan => "dbscan",
@@ -255,6 +260,7 @@ impl Identify {
             min_points: self.min_points.get(),
             metric: file.map_or("default".to_owned(), |file| file.display().to_string()),
             radius: metric.radius,
+            confidence,
         }
     }
 

@@ -37,7 +37,7 @@ group  flows       bytes  first start, s  last end, s  sources  destinations
     1      2  1000 bytes           5.000        6.250        1             2
 … and 1 more
 
-3 groups of 7 flows among 5 hosts, by Rough-DBSCAN with metric default, radius 1, min-points 1.
+3 groups of 7 flows among 5 hosts, by Rough-DBSCAN with metric default, radius 1, min-points 1. Confidence 1.000.
 Times count from the first start, 100 s.
 Labels: 2 coflows of 6 flows. Per flow: precision 1.000, recall 1.000, F1 1.000. Per coflow: precision 1.000, recall 1.000, F1 1.000.
 "
@@ -57,6 +57,7 @@ fn json_has_the_number_of_groups_and_the_agreement() {
             "min_points",
             "metric",
             "radius",
+            "confidence",
             "flows",
             "bytes",
             "flows_without_bytes",
@@ -292,7 +293,7 @@ fn mistakes() {
     );
     assert_eq!(
         identify(&["flows.csv", "--metric", "old.json"]),
-        "old.json: line 1: covey_metric: expected version 1, found 0"
+        "old.json: line 1: covey_metric: expected version 2, found 0"
     );
     assert!(identify(&["flows.csv", "--metric", "none.json"]).starts_with("none.json: "));
     assert_eq!(
@@ -403,7 +404,7 @@ fn coda_compares_flows_by_a_given_metric() {
 #[test]
 fn mistakes_with_rungs_and_metrics() {
     let folder = TestFolder::new();
-    folder.write("bad.json", "{\n  \"covey_metric\": 1,\n  \"attributes\": {}\n");
+    folder.write("bad.json", "{\n  \"covey_metric\": 2,\n  \"attributes\": {}\n");
     folder.write(
         "old.json",
         "{\n\"covey_metric\": 7, \"attributes\": {}, \"radius\": 1, \"leader_radius\": 1}",
@@ -417,7 +418,7 @@ fn mistakes_with_rungs_and_metrics() {
         assert!(bad.starts_with("bad.json: line 4: text: expected a metric file, found "), "{bad}");
         assert_eq!(
             refusal(&["--metric", "old.json"]),
-            "old.json: line 2: covey_metric: expected version 1, found 7"
+            "old.json: line 2: covey_metric: expected version 2, found 7"
         );
         assert_eq!(
             refusal(&["--metric", "missing.json"]),

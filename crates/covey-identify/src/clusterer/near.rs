@@ -80,17 +80,8 @@ mod tests {
         let start = |clusterer: &mut Clusterer, start_s: f64| {
             let (src, dst) = (Address::host(1), Address::host(2));
             let (sport, dport, protocol) = (40_000, 9_000, 6);
-            let (packets, community) = (None, None);
-            clusterer.start(&Observed {
-                start_s,
-                src,
-                dst,
-                sport,
-                dport,
-                protocol,
-                packets,
-                community,
-            })
+            let community = None;
+            clusterer.start(&Observed { start_s, src, dst, sport, dport, protocol, community })
         };
         // Bursts a second apart, so that the time scale is known.
         for burst in 0..200 {

@@ -74,7 +74,6 @@ pub fn appear(workload: &Workload, appearance: &Appearance<'_>) -> Vec<Observed>
                 sport,
                 dport,
                 protocol: TCP,
-                packets: None,
                 community: None,
             });
         }

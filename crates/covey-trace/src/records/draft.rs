@@ -197,7 +197,6 @@ impl Draft {
             sport: connection.ports[from],
             dport: connection.ports[1 - from],
             protocol: connection.protocol,
-            packets: None,
             community: None,
         };
         let is_out_of_order = flow.start_s < self.latest_start_s;

@@ -311,7 +311,6 @@ fn observed(flow: &Flow, began_s: f64) -> Observed {
         sport: flow.from.port(),
         dport: flow.to.port(),
         protocol: 6,
-        packets: None,
         community: None,
     }
 }
