@@ -63,6 +63,11 @@ pub struct Ignored {
 }
 
 impl Ignored {
+    /// Whether a connection with this end here may be one of the host.
+    fn may_be_of_host(&self, local: IpAddr) -> bool {
+        self.own.is_empty() || self.own.contains(&local.to_canonical())
+    }
+
     fn has(&self, connection: &Connection) -> bool {
         let ends = [connection.local, connection.remote];
         let is_inside = connection.local.ip() == connection.remote.ip()
@@ -221,7 +226,9 @@ impl Attached {
         let (begin, now) = (thread_cpu(), Instant::now());
         let Some(connects) = &mut self.connects else { return Ok(Progress::default()) };
         while let Some(established) = connects.take_established() {
-            if self.young.len() < MAX_YOUNG {
+            // Those of other network namespaces are told of, too.
+            let is_here = self.ignored.may_be_of_host(established.local.ip());
+            if is_here && self.young.len() < MAX_YOUNG {
                 self.young.push_back((established, now + YOUNG));
             }
         }
