@@ -242,7 +242,7 @@ def test_groups_of_flows_that_start_together_are_coflows_where_arrivals_differ(
 ) -> None:
     assert len(set(hour.coflows["arrival_s"])) == len(hour)
     # Without an order inside, one queue, and at once: coda is fifo among what it finds.
-    coda = "coda:inner=false,K=1,delta=0"
+    coda = "coda:confidence=0,inner=false,K=1,delta=0"
     comparison = covey.compare(hour, [ByStart, Fifo, coda])
     expected = comparison["Fifo"].per_flow["completion_s"]
     assert comparison["ByStart"].per_flow["completion_s"] == expected

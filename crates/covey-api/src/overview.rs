@@ -41,6 +41,15 @@ pub struct CoordinatorStatus {
     pub relays: usize,
     /// Seconds for which the oldest schedule that was sent is not applied.
     pub schedule_age_s: f64,
+    /// Seconds until agents have applied a schedule: a mean that follows slowly.
+    #[serde(default)]
+    pub decision_s: f64,
+    /// How far the policy can tell coflows apart, from 0 to 1; absent where applications name them.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence: Option<f64>,
+    /// With less confidence no flow is held or paced.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub confidence_least: Option<f64>,
 }
 
 /// A coflow without a rate, as `GET /v1/waiting` reports it.

@@ -7,8 +7,8 @@
 use covey_core::alloc::{Allocator, PlanError};
 use covey_core::state::{FlowSpec, Newcomer, Progress, Registration, State};
 use covey_core::{
-    Answer, AnyPolicy, Codec, CoflowId, Demand, Event, Fabric, FlowId, Group, LinkId, Nearest,
-    PortId, Rank, Ranking, Sender, Time, Traffic, Wake, Wakes, World,
+    Answer, AnyPolicy, Codec, CoflowId, Confidence, Demand, Event, Fabric, FlowId, Group, LinkId,
+    Nearest, PortId, Rank, Ranking, Sender, Time, Traffic, Wake, Wakes, World,
 };
 
 use crate::layers::LayerOf;
@@ -164,6 +164,11 @@ impl Driver {
     /// Why the policy has put a flow into its group, if it makes groups.
     pub fn why(&self, flow: FlowId) -> Option<Nearest> {
         self.inner.why(flow)
+    }
+
+    /// How far the policy trusts the groups that it has made, if it makes groups.
+    pub fn confidence(&self) -> Option<Confidence> {
+        self.inner.confidence()
     }
 
     /// Whether sizes of flows must be known when they are registered.

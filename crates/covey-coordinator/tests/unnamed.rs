@@ -327,7 +327,7 @@ fn a_flow_to_a_host_that_nobody_knows_is_left_alone_until_its_agent_comes() {
     // The host has the address after all.
     world.wired.agents[2] = Agent::new(2, Vec::new()).with_watch().with_addresses(vec![address(2)]);
     world.wired.join(2);
-    world.pass(0.1);
+    world.pass(1.0);
     assert!(world.share(flows[1]).is_some());
     // Another host may not claim an address while its holder is there.
     world.wired.agents[1] = Agent::new(1, Vec::new()).with_addresses(vec![address(1), address(2)]);

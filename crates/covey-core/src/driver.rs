@@ -1,6 +1,7 @@
 //! Drives a policy, in simulation and live alike.
 
 use crate::alloc::PlanError;
+use crate::confidence::Confidence;
 use crate::erased_policy::{self, ErasedPolicy};
 use crate::event::Event;
 use crate::ids::{CoflowId, FlowId, LinkId};
@@ -76,6 +77,11 @@ impl<'p> Driver<'p> {
     /// Why the policy has put a flow into its group, if it makes groups ([`Policy::why`](crate::Policy::why)).
     pub fn why(&self, flow: FlowId) -> Option<Nearest> {
         self.policy.why(flow)
+    }
+
+    /// How far the policy trusts the groups that it has made ([`Policy::confidence`](crate::Policy::confidence)).
+    pub fn confidence(&self) -> Option<Confidence> {
+        self.policy.confidence()
     }
 
     /// Numbers of bytes, ascending: the policy is told when a coflow has sent one of them through a link.

@@ -3,6 +3,7 @@
 use std::ops::DerefMut;
 
 use crate::alloc::Allocator;
+use crate::confidence::Confidence;
 use crate::event::Event;
 use crate::ids::{CoflowId, FlowId};
 use crate::knowledge::Knowledge;
@@ -24,6 +25,7 @@ pub(crate) trait ErasedPolicy: Send {
     fn sees_sizes(&self) -> bool;
     fn link_limits(&self) -> &[f64];
     fn why(&self, flow: FlowId) -> Option<Nearest>;
+    fn confidence(&self) -> Option<Confidence>;
     fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>);
     fn event(&mut self, event: Event, state: &State, now: Time);
     fn regroup(&mut self, state: &State, now: Time, regrouping: &mut Regrouping);
@@ -63,6 +65,10 @@ impl<P: DerefMut<Target = dyn Policy<K>> + Send, K: Knowledge> ErasedPolicy for 
 
     fn why(&self, flow: FlowId) -> Option<Nearest> {
         self.policy.why(flow)
+    }
+
+    fn confidence(&self) -> Option<Confidence> {
+        self.policy.confidence()
     }
 
     fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>) {

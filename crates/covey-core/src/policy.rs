@@ -1,5 +1,6 @@
 //! The policy: events in, a plan out.
 
+use crate::confidence::Confidence;
 use crate::event::Event;
 use crate::ids::{CoflowId, FlowId, LinkId};
 use crate::knowledge::{Clairvoyant, Knowledge, NonClairvoyant, Unlabelled};
@@ -60,6 +61,12 @@ pub trait Policy<K: Knowledge>: Send {
     /// Why the policy has put a flow into its group, if it makes groups and the flow has another one near. Only people
     /// ask.
     fn why(&self, _flow: FlowId) -> Option<Nearest> {
+        None
+    }
+
+    /// How far the policy trusts the groups that it has made, if it makes groups. With too little, none of its plans is
+    /// worth holding a flow for.
+    fn confidence(&self) -> Option<Confidence> {
         None
     }
 

@@ -5,6 +5,9 @@
 //! - [`labelled`]: coflows are known, so that errors of identification can be told from the rest.
 //! - [`priorities`]: D-CLAS among coflows, and inside a coflow queues by what each flow has sent (Algorithm 2).
 //!
+//! Where starts overlap so that coflows cannot be told apart ([`Observer::confidence`](covey_identify::Observer::confidence)),
+//! all flows are one coflow: they share the links as they would without a policy.
+//!
 //! A coflow is demoted when its flows have sent the limit of its queue, and a flow when it has sent that of its own.
 //! Flows of one coflow in one flow queue are a group of the policy's own making, which shares max-min.
 //!
@@ -48,6 +51,11 @@ pub(crate) const INFO: Info = Info {
             name: "d",
             default: "1",
             help: "late binding: a flow nearer than this to a coflow may belong to it; without effect up to eps",
+        },
+        Param {
+            name: "confidence",
+            default: "0.6",
+            help: "with less confidence that coflows can be told apart all flows are one coflow, and none is held; 0: never",
         },
         queues::K,
         Param {

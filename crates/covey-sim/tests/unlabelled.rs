@@ -4,9 +4,9 @@ use std::collections::BTreeMap;
 
 use covey_core::{
     Answer, AnyPolicy, CoflowId, Destination, Fabric, FlowId, Group, Lineage, Member, OwnGroup,
-    Plan, Policy, Regrouping, Share, Unlabelled, View, Wants,
+    Plan, Policy, Regrouping, Share, SplitMix, Unlabelled, View, Wants,
 };
-use covey_trace::{Coflow, Restart, Workload};
+use covey_trace::{Coflow, Flow, Restart, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;
 use proptest::sample::Index;
@@ -125,6 +125,7 @@ proptest! {
             Just("coda:q1=2B,E=2,K=4,flow_q1=0.5B,d=3,delta=200ms"),
             Just("coda:q1=1B,E=3,K=3,flow_q1=1B,eps=0.3,tau=0,d=2,queues=weighted,delta=0"),
             Just("coda:q1=1B,E=3,K=3,late=false,inner=false"),
+            Just("coda:confidence=1,q1=2B,E=2,K=4,flow_q1=0.5B,d=3,delta=200ms"),
         ],
         restarts in vec((any::<Index>(), any::<Index>(), 0.0..9.0), 1..6),
     ) {
@@ -178,6 +179,49 @@ fn coflows_of_the_facebook_trace_are_found_and_served_as_aalo_serves_them() {
     let [aalo, fair, coda] = ["aalo", "fair", "coda"].map(mean);
     assert!(coda <= 1.1 * aalo, "{coda} {aalo}");
     assert!(fair >= 1.4 * coda, "{coda} {fair}");
+}
+
+/// Sixty shuffles of four senders and four receivers. They begin once in 0.2 s, and the flows of each over `spread_s`. One
+/// in four is forty times as large.
+fn shuffles(spread_s: f64) -> Workload {
+    let mut random = SplitMix::new(5);
+    let mut unit = move || random.next_u64() as f64 / 2_f64.powi(64);
+    let mut arrival_s = 0.0;
+    let mut coflow = |k: u32| {
+        arrival_s += 0.2 * (0.5 + unit());
+        let bytes = if k % 4 == 0 { 4e6 } else { 1e5 };
+        let pairs = (0..4).flat_map(|src| (4..8).map(move |dst| (src, dst)));
+        let flows = pairs.map(|(src, dst)| Flow { src, dst, bytes, start_s: spread_s * unit() });
+        Coflow::new(k.to_string(), arrival_s, flows.collect())
+    };
+    Workload::new(8, (0..60).map(&mut coflow).collect())
+}
+
+/// The mean CCT under a policy, with links of 100 Mbit/s.
+fn mean_of_shuffles(spread_s: f64, spec: &str) -> f64 {
+    let fabric = Fabric::big_switch(8, 12.5e6).expect("a fabric");
+    let all = ccts(&run(&shuffles(spread_s), &fabric, spec));
+    all.iter().sum::<f64>() / all.len() as f64
+}
+
+#[test]
+fn coflows_that_cannot_be_told_apart_are_never_worse_off_than_without_a_policy() {
+    // A busy machine opens the flows of a coflow while the next one begins.
+    let mean = |spec: &str| mean_of_shuffles(0.3, spec);
+    let fair = mean("fair");
+    for late in ["0", "8ms", "50ms"] {
+        let coda = mean(&format!("coda:delta={late}"));
+        assert!(coda <= 1.1 * fair, "{late}: {coda} {fair}");
+    }
+}
+
+#[test]
+fn coflows_that_can_be_told_apart_are_scheduled() {
+    let mean = |spec: &str| mean_of_shuffles(0.002, spec);
+    let [fair, sure, coda] = ["fair", "coda:confidence=0", "coda"].map(mean);
+    // With the first few gaps it is not sure.
+    assert!(coda <= 1.02 * sure, "{coda} {sure}");
+    assert!(fair >= 1.4 * coda, "{fair} {coda}");
 }
 
 /// Ids are used again; what belonged to one coflow must not be seen as another's.

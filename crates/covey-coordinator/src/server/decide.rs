@@ -340,6 +340,8 @@ impl Decider {
         shared.0.population = self.coordinator.population();
         shared.0.pending = self.coordinator.pending();
         shared.0.commands = self.commands.len();
+        shared.0.decision_s = self.coordinator.decision_s();
+        shared.0.confidence = self.coordinator.confidence();
         shared.0.journal_bytes = self.journal_bytes;
         shared.0.journal_failures = self.state.journal_failures;
         shared.0.plan_errors = self.state.plan_errors;

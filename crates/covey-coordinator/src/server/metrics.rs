@@ -3,6 +3,7 @@
 use std::fmt::{Display, Write};
 use std::sync::Arc;
 
+use covey_core::Confidence;
 use covey_door::{Door, Reason};
 use covey_proto::OpeningError;
 
@@ -158,6 +159,9 @@ pub(super) struct Snapshot {
     pub pending: usize,
     pub commands: usize,
     pub oldest_unapplied_s: f64,
+    /// Seconds until agents have applied a schedule, in the mean.
+    pub decision_s: f64,
+    pub confidence: Option<Confidence>,
     pub journal_bytes: u64,
     pub journal_failures: u64,
     pub plan_errors: u64,
@@ -356,10 +360,23 @@ pub(super) fn text(
             "Age of the oldest schedule sent and not applied.",
             now.oldest_unapplied_s,
         ),
+        (
+            "covey_decision_seconds",
+            "Time until agents have applied a schedule, a mean that follows slowly.",
+            now.decision_s,
+        ),
         ("covey_journal_bytes", "Length of the journal.", now.journal_bytes as f64),
     ];
     for (name, help, value) in gauges {
         one(name, help, "gauge", value, &mut out);
+    }
+    if let Some(Confidence { value, least }) = now.confidence {
+        for (name, help, value) in [
+            ("covey_confidence", "How far coflows can be told apart, from 0 to 1.", value),
+            ("covey_confidence_least", "With less confidence no flow is held or paced.", least),
+        ] {
+            one(name, help, "gauge", value, &mut out);
+        }
     }
     let name = "covey_flows_idle";
     head(name, "Flows that do not use what they are given.", "gauge", &mut out);

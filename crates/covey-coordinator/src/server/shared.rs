@@ -72,6 +72,9 @@ impl Shared {
             agents: now.population.agents,
             relays: self.relays.count().0,
             schedule_age_s: now.oldest_unapplied_s,
+            decision_s: now.decision_s,
+            confidence: now.confidence.map(|it| it.value),
+            confidence_least: now.confidence.map(|it| it.least),
         }
     }
 }

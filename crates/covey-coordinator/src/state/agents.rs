@@ -22,7 +22,12 @@ pub(super) struct Agents {
     reservations: IngressReservations,
     /// Agents that may have something to be sent.
     awake: BTreeSet<u32>,
+    /// How long it takes until a schedule is applied, in seconds: a mean that follows slowly.
+    decision_s: f64,
 }
+
+/// The part of the newest value in the mean of [`Agents::decision_s`].
+const NEWEST: f64 = 1.0 / 8.0;
 
 impl Agents {
     /// No agent has joined. `ingress` is the capacity of each receiving port, in bytes per second.
@@ -36,6 +41,7 @@ impl Agents {
             sessions: BTreeMap::new(),
             reservations: IngressReservations::new(ingress),
             awake: BTreeSet::new(),
+            decision_s: 0.0,
         }
     }
 
@@ -143,11 +149,38 @@ impl Agents {
     }
 
     /// An agent has applied a schedule.
-    pub fn applied(&mut self, port: u32, epoch: u64, version: u64) {
-        let Agents { agents, reservations, awake, .. } = self;
+    pub fn applied(&mut self, port: u32, epoch: u64, version: u64, now: Time) {
+        let Agents { agents, reservations, awake, decision_s, .. } = self;
         let assignments = &mut agents[port as usize].assignments;
+        let sent_at = assignments.under_way_since();
         if epoch == self.epoch && assignments.apply(version, reservations, awake) {
             awake.insert(port);
+            *decision_s += NEWEST * (now - sent_at.unwrap_or(now) - *decision_s);
+        }
+    }
+
+    /// How long it takes until agents have applied a schedule, in seconds: a mean that follows slowly.
+    pub fn decision_s(&self) -> f64 {
+        self.decision_s
+    }
+
+    /// A flow that no application has named is scheduled from now on.
+    pub fn taken(&mut self, port: u32, number: u64) {
+        let letters = &mut self.agents[port as usize].letters;
+        letters.released.retain(|other| *other != number);
+        letters.taken.push(number);
+        self.wake(port);
+    }
+
+    /// A flow that no application has named is not scheduled any more.
+    pub fn spared(&mut self, port: u32, number: u64, id: FlowId) {
+        let agent = &mut self.agents[port as usize];
+        agent.assignments.renamed(id);
+        // An agent that is not there lets all go.
+        if agent.connection.session.is_some() {
+            agent.letters.taken.retain(|other| *other != number);
+            agent.letters.released.push(number);
+            self.wake(port);
         }
     }
 

@@ -31,6 +31,8 @@ pub(super) struct AnnouncedFlow {
     pub sent: f64,
     /// Bytes on the wire for these.
     pub wire: f64,
+    /// Whether it is scheduled: its agent holds or paces it.
+    pub is_taken: bool,
     /// When it last sent something, or had to wait.
     pub active: Time,
     /// The id that it had before it was told to be another flow to the policy.
@@ -209,14 +211,24 @@ impl Announced {
             sport,
             dport,
             protocol,
-            packets: None,
             community: self.told.remove(&(from, to)).map(|(community, _)| community),
         };
         let id = self.give();
         let (sent, wire, active) = (0.0, 0.0, now);
-        let former = None;
-        let flow =
-            AnnouncedFlow { src, dst, number, observed, from, to, sent, wire, active, former };
+        let (former, is_taken) = (None, false);
+        let flow = AnnouncedFlow {
+            src,
+            dst,
+            number,
+            observed,
+            from,
+            to,
+            sent,
+            wire,
+            is_taken,
+            active,
+            former,
+        };
         self.flows.insert(id.0, flow);
         self.ids.insert((src, number), id.0);
         self.by_ends.insert((from, to), id.0);
@@ -231,6 +243,18 @@ impl Announced {
             (flow.sent, flow.wire) = (flow.sent.max(bytes), flow.wire.max(wire));
             flow.active = now;
         }
+    }
+
+    /// A flow is scheduled from now on, or left alone.
+    pub fn set_taken(&mut self, id: FlowId, is_taken: bool) {
+        if let Some(flow) = self.flows.get_mut(&id.0) {
+            flow.is_taken = is_taken;
+        }
+    }
+
+    /// The ids of all of them.
+    pub fn ids(&self) -> Vec<FlowId> {
+        self.flows.keys().map(|id| FlowId(*id)).collect()
     }
 
     /// Forgets a flow.

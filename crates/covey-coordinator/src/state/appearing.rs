@@ -111,7 +111,8 @@ impl CoordinatorState {
             }
         }
         let mut new = Vec::new();
-        for AnnouncedFlow { src, dst, number, observed, from, to, .. } in again {
+        for flow in again {
+            let AnnouncedFlow { src, dst, number, observed, from, to, .. } = flow;
             // It may be named twice.
             if self.announced.between(from, to).is_none_or(|it| it.observed.community.is_some()) {
                 continue;
@@ -124,6 +125,8 @@ impl CoordinatorState {
             let appearance = Appearance { number, protocol, from, to, age_s: 0.0 };
             let id = self.announced.insert(src, dst, &appearance, start, self.now);
             former.iter().for_each(|&former| self.announced.set_former(id, former));
+            self.announced.sent(id, flow.sent, flow.wire, flow.active);
+            self.announced.set_taken(id, flow.is_taken);
             new.push(id);
         }
         self.appear(&new);
@@ -147,8 +150,8 @@ impl CoordinatorState {
     /// An agent that has joined again is told that a flow is still taken.
     fn say_taken(&mut self, port: u32, number: u64) {
         let id = self.announced.id(port, FlowKey::of_number(number));
-        let key = id.and_then(|id| self.coflows.ids.key(FlowKey::of_id(id)));
-        if key.is_some() {
+        let flow = id.and_then(|id| self.announced.get(id));
+        if flow.is_some_and(|flow| flow.is_taken) {
             self.agents.get_mut(port).letters.taken.push(number);
             self.agents.wake(port);
         }
@@ -281,8 +284,6 @@ impl CoordinatorState {
         let to = FlowKey { coflow: self.coflows.serial(group), flow: index };
         let moved = match self.coflows.ids.key(FlowKey::of_id(id)) {
             None => {
-                self.agents.get_mut(flow.src).letters.taken.push(flow.number);
-                self.agents.wake(flow.src);
                 let (sent, wire, stage) = (flow.sent, flow.wire, Stage::Active);
                 let new = Flow { src: flow.src, dst: flow.dst, bytes: None, sent, wire, stage };
                 Some((new, vec![FlowKey::of_number(flow.number)]))
@@ -299,5 +300,6 @@ impl CoordinatorState {
             let announced = &mut self.announced;
             self.coflows.put(to, id, moved, || announced.give(), self.now);
         }
+        self.take_over(id);
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use covey_core::alloc::PlanError;
-use covey_core::{AnyPolicy, Codec, Fabric, Time};
+use covey_core::{AnyPolicy, Codec, Confidence, Fabric, Time};
 use covey_proto::FlowKey;
 
 use super::agents::Agents;
@@ -65,6 +65,8 @@ pub(super) struct Rounds {
     pub failed: Option<PlanError>,
     /// Whether the journal is being read: the policy's times mean nothing meanwhile.
     pub is_reading: bool,
+    /// Whether the policy trusts the groups that it has made, if it makes groups.
+    pub trusts_groups: bool,
 }
 
 impl CoordinatorState {
@@ -96,6 +98,7 @@ impl CoordinatorState {
                 decided: false,
                 failed: None,
                 is_reading: false,
+                trusts_groups: true,
             },
             signer: None,
         }
@@ -145,6 +148,16 @@ impl CoordinatorState {
     /// The greatest age of a schedule that has been sent and not yet applied, in seconds.
     pub fn oldest_unapplied_s(&self) -> f64 {
         self.agents.oldest_unapplied_s(self.now)
+    }
+
+    /// How far the policy trusts the groups that it has made, if it makes groups.
+    pub fn confidence(&self) -> Option<Confidence> {
+        self.driver.confidence()
+    }
+
+    /// How long it takes until agents have applied a schedule, in seconds: a mean that follows slowly.
+    pub fn decision_s(&self) -> f64 {
+        self.agents.decision_s()
     }
 
     /// What is to be done, in order.

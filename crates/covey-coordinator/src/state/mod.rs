@@ -11,6 +11,7 @@
 //! | `processors`, `progress` | what the policy learns of compression and of bytes sent |
 //! | `publish`, `round` | a plan, and which agents have to be told what |
 //! | `ends`, `attempts`, `taking` | ends of flows, also of those that nobody needs; flows that change their coflow |
+//! | `sparing` | which of the flows that no application has named are left alone |
 //! | `appearing` | flows that no application has named, and the policy's groups of them |
 //! | `apply`, `snapshot` | records of the journal, read and written |
 //! | `waiting` | why coflows have no rate |
@@ -58,6 +59,7 @@ mod requests;
 mod round;
 mod sessions;
 mod snapshot;
+mod sparing;
 mod taking;
 mod turns;
 mod waiting;

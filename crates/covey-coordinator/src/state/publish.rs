@@ -83,13 +83,16 @@ impl CoordinatorState {
         }
     }
 
-    fn publish_flow(&mut self, serial: u64, Served { flow, rate, codec }: Served) {
+    pub(super) fn publish_flow(&mut self, serial: u64, Served { flow, rate, codec }: Served) {
         let Some(coflow) = self.coflows.get(serial) else { return };
         let Some(Flow { src, dst, .. }) = coflow.flows.get(flow) else { return };
         let layer = self.driver.layers().of(coflow.policy_flow(flow));
         let name = coflow.flows.first_name(FlowKey { coflow: serial, flow });
-        let service = Service { layer, rate, codec };
-        self.agents.want(src, coflow.flows.id_of(flow), name, dst, service);
+        let id = coflow.flows.id_of(flow);
+        // Also of a flow that is left alone the agent is told: it reports when one does not use its rate.
+        if self.rounds.trusts_groups {
+            self.agents.want(src, id, name, dst, Service { layer, rate, codec });
+        }
     }
 }
 

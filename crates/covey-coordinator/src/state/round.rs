@@ -42,6 +42,7 @@ impl CoordinatorState {
         self.effects.counts.decisions += 1;
         self.write_progress();
         let decided = self.driver.decide(self.now);
+        self.follow_confidence();
         self.follow_groups();
         self.note_new_waits();
         match decided {

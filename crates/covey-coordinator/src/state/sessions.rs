@@ -36,7 +36,9 @@ impl CoordinatorState {
             _ => &mut counts.others,
         } += 1;
         match message {
-            FromAgent::Applied { epoch, version } => self.agents.applied(port, epoch, version),
+            FromAgent::Applied { epoch, version } => {
+                self.agents.applied(port, epoch, version, self.now)
+            }
             FromAgent::Ended(flows) => self.ended(port, &flows),
             FromAgent::Written(flows) => self.written(port, &flows),
             FromAgent::Sent(flows) => self.sent(port, &flows),
@@ -264,6 +266,7 @@ impl CoordinatorState {
         let id = key.id().or_else(|| self.coflows.id_of(key));
         if let Some(id) = id.and_then(|id| self.announced.id(port, FlowKey::of_id(id))) {
             self.announced.sent(id, bytes, wire, self.now);
+            self.take_over(id);
         }
     }
 

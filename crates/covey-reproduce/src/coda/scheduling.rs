@@ -43,12 +43,12 @@ impl Runs {
             trace,
             fair: run("fair"),
             aalo: run("aalo:queues=strict"),
-            coda: run("coda"),
-            late: run(&format!("coda:d={D}")),
+            coda: run("coda:confidence=0"),
+            late: run(&format!("coda:confidence=0,d={D}")),
             without: [
-                "coda:late=false".to_owned(),
-                format!("coda:d={D},inner=false"),
-                "coda:late=false,inner=false".to_owned(),
+                "coda:confidence=0,late=false".to_owned(),
+                format!("coda:confidence=0,d={D},inner=false"),
+                "coda:confidence=0,late=false,inner=false".to_owned(),
             ]
             .map(|policy| run(&policy)),
             labels: run("coda:labels=true"),
@@ -68,7 +68,7 @@ pub(super) const SECTION_6: Item = Item {
     plan: Planning::Runs(|planner| {
         let fair = planner.plan.exact(planner.trace, "fair");
         let aalo = planner.plan.exact(planner.trace, "aalo:queues=strict");
-        let coda = planner.plan.exact(planner.trace, "coda");
+        let coda = planner.plan.exact(planner.trace, "coda:confidence=0");
         Ok(Box::new(move |results, section| {
             section.note(
                 "Nothing is said of flows but when they start and between which hosts. The paper's 2.7 × is of \
@@ -271,7 +271,7 @@ pub(super) const JOBS: Item = Item {
     shows: "speed-up of jobs over per-flow fairness",
     plan: Planning::Runs(|planner| {
         let fair = planner.plan.exact(planner.trace, "fair");
-        let coda = planner.plan.exact(planner.trace, "coda");
+        let coda = planner.plan.exact(planner.trace, "coda:confidence=0");
         Ok(Box::new(move |results, section| {
             section.note(format!(
                 "Each coflow is the shuffle of a job that spends the share φ of its time in shuffle under fairness. \

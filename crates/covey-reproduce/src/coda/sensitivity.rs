@@ -59,7 +59,7 @@ pub(super) const DIAMETER: Item = sweep!(
     "gain over per-flow fairness by the diameter of late binding",
     "d",
     [1.0, 1.05, 1.1, 1.25, 1.5, 2.0],
-    |d| format!("coda:d={d}"),
+    |d| format!("coda:confidence=0,d={d}"),
     Some((
         "a wide range of diameters is beneficial: better than with the least",
         "Nearly no flow is left out of its coflow here, so that a larger diameter only adds wrong ones."
@@ -71,6 +71,6 @@ pub(super) const RADIUS: Item = sweep!(
     "gain over per-flow fairness by the radius of clustering",
     "eps",
     [0.3, 0.4, 0.6, 0.8, 1.0, 1.2, 1.5],
-    |eps| format!("coda:eps={eps},tau={},d={eps}", eps / 2.0),
+    |eps| format!("coda:confidence=0,eps={eps},tau={},d={eps}", eps / 2.0),
     None
 );

@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use covey_core::{
-    Answer, CoflowId, FlowId, Member, Nearest, Observed, Plan, Policy, Regrouping, Time,
-    Unlabelled, View, Wake, Wants,
+    Answer, CoflowId, Confidence, FlowId, Member, Nearest, Observed, Plan, Policy, Regrouping,
+    Time, Unlabelled, View, Wake, Wants,
 };
 use covey_identify::{Attribute, Clusterer, FlowNumber, GroupNumber};
 
@@ -41,6 +41,9 @@ pub(super) struct Identified {
     diameter: Option<f64>,
     /// Whether flows without a community have nothing in common.
     is_told: bool,
+    least_confidence: f64,
+    /// The coflow of all flows, while coflows cannot be told apart.
+    together: Option<Coflow>,
     priorities: Priorities<Unlabelled>,
     /// By [`FlowNumber`].
     flows: Vec<Option<Flow>>,
@@ -63,6 +66,8 @@ impl Identified {
             diameter: (setup.is_late && setup.diameter > setup.metric.radius)
                 .then_some(setup.diameter),
             is_told: setup.labels == Labels::Told,
+            least_confidence: setup.least_confidence,
+            together: None,
             priorities: Priorities::new(setup),
             flows: Vec::new(),
             clusters: Vec::new(),
@@ -148,6 +153,23 @@ impl Identified {
         (first.unwrap_or(home), several)
     }
 
+    /// Begins or ends to take all flows for one coflow. Returns whether that has changed.
+    fn follow_confidence(&mut self, now: Time) -> bool {
+        let is_enough = self.clusterer.observer().confidence() >= self.least_confidence;
+        match self.together {
+            None if !is_enough => {
+                self.together = Some(self.priorities.find(now));
+                self.unbound.clear();
+            }
+            Some(together) if is_enough => {
+                self.together = None;
+                self.priorities.close(together);
+            }
+            _ => return false,
+        }
+        true
+    }
+
     fn home(&self, flow: FlowNumber) -> Coflow {
         let group = self.clusterer.group(flow).expect("clusters are up to date");
         self.clusters[group.0 as usize].coflow.expect("a cluster with flows has a coflow")
@@ -163,6 +185,10 @@ impl Identified {
     /// Decides to which coflow a flow belongs that is new, whose cluster has changed, or that is not bound.
     /// `before` is the coflow of the cluster in which it was.
     fn assign(&mut self, number: FlowNumber, before: Option<Coflow>, view: &View<'_, Unlabelled>) {
+        if let Some(coflow) = self.together {
+            self.flow(number).seat = Seat { coflow, flow_queue: 0 };
+            return;
+        }
         let (home, flow) = (self.home(number), *self.flow(number));
         let coflow = if self.is_free(number, &flow, view) {
             let (coflow, several) = self.bind(number, home);
@@ -202,6 +228,11 @@ impl Policy<Unlabelled> for Identified {
         shares.sort_by(|a, b| b.1.total_cmp(&a.1));
         let flow = self.flows[other.0 as usize]?.id?;
         Some(Nearest { flow, distance, radius: metric.radius, shares })
+    }
+
+    fn confidence(&self) -> Option<Confidence> {
+        let value = self.clusterer.observer().confidence();
+        (self.least_confidence > 0.0).then_some(Confidence { value, least: self.least_confidence })
     }
 
     fn reads_flows_of(&self, _: Wake, now: Time, coflows: &mut Vec<CoflowId>) {
@@ -252,10 +283,20 @@ impl Policy<Unlabelled> for Identified {
         }
         let mut moved = Vec::new();
         self.identify(view, &mut moved);
+        if self.follow_confidence(view.now()) {
+            // Each goes to the coflow of its cluster, or from there to that of all.
+            let live = (0..).zip(&self.flows);
+            let live = live.filter_map(|(number, flow)| Some((FlowNumber(number), (*flow)?)));
+            moved = live.map(|(number, flow)| (number, Some(flow.seat.coflow))).collect();
+        }
         let unbound = self.unbound.iter().map(|&flow| (flow, None)).collect::<Vec<_>>();
         moved.iter().chain(&unbound).for_each(|&(flow, before)| self.assign(flow, before, view));
         let mut placed: Vec<FlowNumber> = moved.into_iter().chain(unbound).map(|it| it.0).collect();
-        for (id, seat) in self.priorities.take_crossed(view) {
+        let mut crossed = self.priorities.take_crossed(view);
+        if self.together.is_some() {
+            crossed.clear(); // All flows have the same right.
+        }
+        for (id, seat) in crossed {
             let number = self.number(id);
             self.flow(number).seat.flow_queue = seat.flow_queue;
             placed.push(number);

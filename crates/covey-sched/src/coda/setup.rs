@@ -31,6 +31,8 @@ pub(super) enum Labels {
 pub(super) struct Setup {
     pub metric: Metric,
     pub diameter: f64,
+    /// The least confidence with which flows are scheduled by what is found; 0 where nothing has to be found.
+    pub least_confidence: f64,
     pub coflow_queues: Queues,
     /// The queues of flows; one if there is no order inside a coflow.
     pub flow_queues: Queues,
@@ -49,6 +51,7 @@ impl Setup {
         let first_limit = settings.size("flow_q1")?;
         let labels = [("false", Labels::Found), ("true", Labels::Known), ("told", Labels::Told)];
         let labels = settings.choice("labels", &labels)?;
+        let confidence = settings.number("confidence", 0.0, 1.0)?;
         let radius = settings.number("eps", 0.0, 1e6)?;
         let mut metric = settings.metric().cloned().unwrap_or_default();
         metric.radius = radius;
@@ -59,6 +62,7 @@ impl Setup {
         Ok(Setup {
             metric,
             diameter: settings.number("d", 0.0, 1e6)?,
+            least_confidence: if labels == Labels::Found { confidence } else { 0.0 },
             coflow_queues,
             flow_queues: Queues { count, first_limit, ..coflow_queues },
             layers: settings

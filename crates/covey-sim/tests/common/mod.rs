@@ -24,9 +24,10 @@ pub fn policies() -> impl Iterator<Item = &'static str> {
 }
 
 /// Parameters that use other parts of a policy's code than its defaults.
-const VARIANTS: [&str; 49] = [
+const VARIANTS: [&str; 50] = [
     "coda:labels=true,q1=2B,E=2,K=4,flow_q1=0.5B,delta=0",
     "coda:q1=2B,E=2,K=4,flow_q1=0.5B,d=3,queues=weighted,delta=200ms",
+    "coda:confidence=1,q1=2B,E=2,K=4,flow_q1=0.5B,delta=0",
     "fifo:share=matching",
     "fifo:share=madd",
     "scf:share=matching",

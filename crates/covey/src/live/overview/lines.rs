@@ -54,6 +54,13 @@ fn head(facts: &Facts) -> Vec<String> {
         let age = duration(it.schedule_age_s);
         lines.push(format!("             an agent has not applied its schedule for {age}"));
     }
+    if let (Some(confidence), Some(least)) = (it.confidence, it.confidence_least) {
+        let what = match confidence >= least {
+            true => "flows are scheduled by the coflows found",
+            false => "coflows cannot be told apart: no flow is held or paced",
+        };
+        lines.push(format!("             confidence {confidence:.2}, least {least:.2}: {what}"));
+    }
     lines
 }
 
