@@ -9,5 +9,6 @@ mod helpers;
 mod leases;
 mod memory;
 mod openings;
+mod sparing;
 mod turns;
 mod waiting;
