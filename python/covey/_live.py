@@ -87,7 +87,7 @@ def frozen(data: Buffer) -> bytes:
 
 
 def _flow(flow: FlowSpec) -> dict[str, object]:
-    return dict(zip(("src", "dst", "bytes", "attempt"), flow))
+    return dict(zip(("src", "dst", "bytes", "attempt"), flow, strict=False))
 
 
 def registration(

@@ -110,13 +110,13 @@ impl Arguments {
     ) -> Result<Vec<Run<'a>>, Failure> {
         let setup = self.setup();
         let trace = setup.seeded(&self.trace);
-        for line in setup.without_effect(&self.trace, &scene.workload, &contenders) {
-            output::note(&line);
-        }
         let name = if trace == "-" { "standard input".to_owned() } else { trace };
         let Scene { network, workload, appearing } = scene;
         let experiment = Experiment::on(network.clone(), workload, name, &setup)?;
         let experiment = experiment.appearing(appearing.as_deref());
+        for line in setup.without_effect(&self.trace, workload, &contenders) {
+            output::note(&line);
+        }
         let bar = Bar::policies(contenders.len(), workload.coflows.len());
         Ok(experiment.run(contenders, bounded, jobs, &bar)?)
     }

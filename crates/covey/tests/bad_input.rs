@@ -106,7 +106,7 @@ fn empty_file() {
 fn csv_file() {
     assert_eq!(
         refused("id,arrival,src,dst,bytes\n1,0,0,1,100\n"),
-        "bad.txt: line 1: header: expected PORTS COFLOWS (coflow-benchmark or Sincronia text), or the JSON header of Covey JSON lines, found values separated by commas (a CSV file?)"
+        "bad.txt: line 1: file: expected a trace (docs/traces.md), found values separated by commas (a CSV file?): covey identify reads flows with columns start_s, src, dst, bytes"
     );
 }
 
@@ -114,7 +114,7 @@ fn csv_file() {
 fn binary_file() {
     assert_eq!(
         refused(b"\x7fELF\x02\x01\x01\0\0\0\0"),
-        "bad.txt: line 1: text: expected UTF-8 without NUL, found the byte 0x00 (a binary file?)"
+        "bad.txt: line 1: file: expected a trace, which is text, found a program"
     );
     assert_eq!(
         refused(b"\x89PNG\r\n"),
@@ -435,8 +435,8 @@ fn nonsense_for_the_live_system() {
         ("status", "--limit", "1001", ["1", "1000"]),
     ] {
         let line = folder.refusal(&[command, option, value]);
-        let is_time = value.ends_with(['s', 'n']) || min.ends_with('s');
-        let found = if is_time { format!("'{value}'") } else { value.to_owned() };
+        let is_quantity = value.ends_with(['s', 'n']) || min.ends_with(['s', 'B']);
+        let found = if is_quantity { format!("'{value}'") } else { value.to_owned() };
         assert_eq!(line, format!("{option}: expected from {min} to {max}, found {found}"));
     }
     for (arguments, says) in [
@@ -557,6 +557,8 @@ fn a_missing_coordinator_is_named_with_what_starts_it() {
     assert!(none.contains("127.0.0.1:7420"), "{none}");
     std::fs::create_dir(folder.path("covey-data")).unwrap();
     folder.write("covey-data/token", "secret");
+    let private = std::os::unix::fs::PermissionsExt::from_mode(0o600);
+    std::fs::set_permissions(folder.path("covey-data/token"), private).unwrap();
     // A port where nobody listens.
     let free =
         std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().to_string();

@@ -201,7 +201,7 @@ fn an_error_names_the_line_or_the_variable_and_what_may_be_meant() {
         (
             "COVEY_SERVE_HEARTBEAT",
             "1 sec",
-            "'1 sec' is not a duration: expected one like 8ms, 10us, 2s or 0; did you mean '1s'?",
+            "'1 sec' is not a duration with its unit: expected one like 8ms, 10us, 2s or 0; did you mean '1s'?",
         ),
         ("COVEY_SERVE_LOG_JSON", "yes", "expected true or false, found 'yes'"),
     ] {
