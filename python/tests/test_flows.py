@@ -32,6 +32,7 @@ def test_optional_columns_and_others() -> None:
             "coflow": [1, 2, 1],
             "start_s": [0, None, 2.5],
             "restart_s": [None, 3, float("nan")],
+            "attempt": [None, None, None],
             "weight": [2, None, 2],
             "deadline_s": [None, 9.5, None],
             "job": [7, 7, 7],
@@ -46,6 +47,14 @@ def test_optional_columns_and_others() -> None:
         '{"id":"2","arrival_s":1.5,"flows":[{"src":2,"dst":0,"bytes":3.5,"restart_s":3.0}],'
         '"parents":["1"],"deadline_s":9.5,"job":"7"}',
     ]
+
+
+def test_a_further_attempt_of_a_flow() -> None:
+    flows = {**FLOWS, "bytes": [5, 5, 1], "attempt": [float("nan"), 0.0, None]}
+    line = covey.Trace.from_flows(flows).dumps().decode().splitlines()[1]
+    assert '{"src":1,"dst":2,"bytes":5,"attempt":0}' in line
+    with pytest.raises(covey.InputError, match="attempt: expected the index of an earlier flow"):
+        covey.Trace.from_flows({**flows, "attempt": [None, 7, None]})
 
 
 @pytest.mark.parametrize("library", ["covey", "pandas", "polars", "pyarrow", "numpy"])

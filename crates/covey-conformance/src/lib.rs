@@ -23,4 +23,6 @@ pub use checks::{
 pub use suite::check;
 pub use violation::Violation;
 pub use watch::{Served, served};
-pub use workloads::{Kind, as_trace, fabric, fabric_with_inner_links, flow, workload};
+pub use workloads::{
+    Kind, as_trace, fabric, fabric_with_inner_links, flow, workload, workload_with_events,
+};

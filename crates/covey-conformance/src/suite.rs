@@ -11,7 +11,7 @@ use crate::checks::{
     rates_fit, same_again, starves_nobody, the_clock_does_not_matter,
 };
 use crate::violation::Violation;
-use crate::workloads::{Kind, as_trace, fabric, workload};
+use crate::workloads::{Kind, as_trace, fabric, workload, workload_with_events};
 
 /// Maximum number of attempts to shrink a workload that shows a violation.
 const MAX_SMALLER: usize = 1000;
@@ -27,10 +27,18 @@ const UNIX_S: u32 = 1_700_000_000;
 pub fn check(make: Make<'_>, promises: Promises, cases: u32) -> Result<(), Violation> {
     starves_nobody(promises, make)?;
     let names = Just([0, 1, 2, 3, 4, 5]).prop_shuffle();
-    let inputs = (workload(Kind::Ties), workload(Kind::Ties), fabric(), names);
+    let inputs = (workload(Kind::Ties), workload(Kind::Ties), fabric(), names.clone());
     let random = TestRng::deterministic_rng(RngAlgorithm::ChaCha);
     let mut runner = TestRunner::new_with_rng(Config::default(), random);
+    let changing =
+        (workload_with_events(Kind::Ties), workload(Kind::Ties), fabric(), names.clone());
     for _ in 0..cases {
+        let tree =
+            changing.new_tree(&mut runner).map_err(|reason| Violation(reason.to_string()))?;
+        check_one(tree, |(workload, _, fabric, _)| {
+            rates_fit(workload, fabric, promises, make)?;
+            same_again(workload, fabric, make)
+        })?;
         let tree = inputs.new_tree(&mut runner).map_err(|reason| Violation(reason.to_string()))?;
         check_one(tree, |(workload, other, fabric, names)| {
             rates_fit(workload, fabric, promises, make)?;

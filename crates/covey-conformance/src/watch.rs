@@ -2,7 +2,7 @@
 
 use std::ops::ControlFlow;
 
-use covey_core::Time;
+use covey_core::{Attempts, Time};
 use covey_sim::{Observer, Outcome, Round};
 use covey_trace::Workload;
 
@@ -61,6 +61,10 @@ impl<'a> Watch<'a> {
 
     /// Checks that every flow has sent its bytes at the end.
     pub fn check_all_sent(&self, outcome: &Outcome) -> Result<(), Violation> {
+        let restarts = self.workload.coflows.iter().any(|coflow| !coflow.restarts.is_empty());
+        if restarts || !self.workload.is_static() {
+            return self.check_sums(outcome);
+        }
         for (trace_index, (coflow, sent)) in
             self.workload.coflows.iter().zip(&self.sent).enumerate()
         {
@@ -80,6 +84,42 @@ impl<'a> Watch<'a> {
             }
         }
         Ok(())
+    }
+
+    /// Checks that each coflow has sent the bytes of its flows that were not cancelled, and those that were for nothing.
+    fn check_sums(&self, outcome: &Outcome) -> Result<(), Violation> {
+        let mut number = 0;
+        for (index, (coflow, sent)) in self.workload.coflows.iter().zip(&self.sent).enumerate() {
+            let flows = (number..).zip(&coflow.flows);
+            let carried = flows.filter(|(k, _)| outcome.cancelled.binary_search(k).is_err());
+            let carried: f64 = carried.map(|(_, flow)| flow.bytes).sum();
+            let wasted = outcome.wasted_bytes.get(index).copied().unwrap_or_default();
+            let sent: f64 = sent.iter().sum();
+            // Of two attempts that end together one is for nothing.
+            let twice = self.carried_twice(index, number, outcome);
+            let off = sent - (carried - twice) - wasted;
+            if off.abs() >= 1e-6 * (1.0 + sent) {
+                let id = &coflow.id;
+                return Err(Violation(format!(
+                    "coflow {id} has sent {sent} bytes: {carried} of its flows, {wasted} for nothing"
+                )));
+            }
+            number += coflow.flows.len();
+        }
+        Ok(())
+    }
+
+    /// Bytes of attempts that have ended beside another one of their transfer.
+    fn carried_twice(&self, index: usize, first: usize, outcome: &Outcome) -> f64 {
+        let coflow = &self.workload.coflows[index];
+        let mut attempts = Attempts::default();
+        coflow.attempts.iter().for_each(|it| attempts.add(it.flow, it.of));
+        let is_carried =
+            |flow: u32| outcome.cancelled.binary_search(&(first + flow as usize)).is_err();
+        let flows = (0..).zip(&coflow.flows).filter(|(flow, _)| is_carried(*flow));
+        let others =
+            |flow: u32| attempts.others(flow).any(|other| other < flow && is_carried(other));
+        flows.filter(|(flow, _)| others(*flow)).map(|(_, flow)| flow.bytes).sum()
     }
 
     fn look(&self, flows: &[Served], capacity: &[f64], now: Time) -> Result<(), Violation> {
@@ -109,7 +149,12 @@ impl<'a> Watch<'a> {
 impl Observer for Watch<'_> {
     fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
         for &(trace_index, index, rate) in &self.rates {
-            self.sent[trace_index][index] += rate * (round.now - self.last);
+            let sent = &mut self.sent[trace_index];
+            if sent.len() <= index {
+                // A flow that has moved.
+                sent.resize(index + 1, 0.0);
+            }
+            sent[index] += rate * (round.now - self.last);
         }
         self.last = round.now;
         let flows = served(round);

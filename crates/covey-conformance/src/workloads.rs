@@ -2,7 +2,7 @@
 //! many ties.
 
 use covey_core::{Fabric, PortId, Routes};
-use covey_trace::{Coflow, Flow, Workload};
+use covey_trace::{Attempt, ClusterEvent, Coflow, Flow, FlowOf, Happening, Part, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -78,6 +78,40 @@ pub fn workload(kind: Kind) -> impl Strategy<Value = Workload> {
             );
             Workload::new(ports, coflows.collect())
         })
+    })
+}
+
+/// Coflows of many shapes, some with parents; hosts fail and return, and flows move, restart, are cancelled and have
+/// further attempts.
+pub fn workload_with_events(kind: Kind) -> impl Strategy<Value = Workload> {
+    let event = (0..6_u8, time_s(kind), 0..64_u32, 0..64_u32, 0.0..10.0, any::<bool>());
+    (workload(kind), vec(event, 1..12)).prop_map(|(mut workload, events)| {
+        for (kind, at_s, a, b, lasts_s, flag) in events {
+            let coflow = a % workload.coflows.len() as u32;
+            let width = workload.coflows[coflow as usize].flows.len() as u32;
+            let flow = FlowOf { coflow, flow: b % width };
+            let port = b % workload.ports;
+            let mut add = |at_s: f64, what| workload.events.push(ClusterEvent { at_s, what });
+            match kind {
+                0 => {
+                    let part = Part::Host(port);
+                    add(at_s, Happening::Fail { part: part.clone(), loses: flag });
+                    add(at_s + lasts_s, Happening::Return { part });
+                }
+                1 => add(at_s, Happening::Cancel { flow }),
+                2 => add(at_s, Happening::Restart { flow }),
+                3 => add(at_s, Happening::Move { flow, src: None, dst: Some(a % workload.ports) }),
+                4 => add(at_s, Happening::Move { flow, src: Some(a % workload.ports), dst: None }),
+                _ => {
+                    let coflow = &mut workload.coflows[coflow as usize];
+                    let copied = coflow.flows[flow.flow as usize];
+                    coflow.attempts.push(Attempt { flow: width, of: flow.flow });
+                    let start_s = if flag { copied.start_s } else { copied.start_s + lasts_s };
+                    coflow.flows.push(Flow { src: port, start_s, ..copied });
+                }
+            }
+        }
+        workload
     })
 }
 

@@ -170,6 +170,15 @@ impl Emulation {
         Ok(self.run_with_estimates(workload)?.0)
     }
 
+    /// Checks that nothing happens to the cluster.
+    fn check(&self, workload: &Workload) -> Result<(), EmulationError> {
+        let simulator = match self.run {
+            Run::CoflowSim(_) => "CoflowSim",
+            Run::PhilaeAuthors(_) => "Philae's simulator",
+        };
+        if workload.events.is_empty() { Ok(()) } else { Err(EmulationError::Events { simulator }) }
+    }
+
     /// Like [`run`](Self::run), with the estimate of each coflow under a policy that samples.
     ///
     /// # Errors
@@ -178,6 +187,7 @@ impl Emulation {
         &self,
         workload: &Workload,
     ) -> Result<(Outcome, Vec<Option<Estimate>>), EmulationError> {
+        self.check(workload)?;
         let phase_s = phase_s(workload);
         let mut shifted = workload.clone();
         shifted.coflows.iter_mut().for_each(|coflow| coflow.arrival_s += phase_s);

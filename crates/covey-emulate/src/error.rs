@@ -15,6 +15,12 @@ pub enum EmulationError {
         /// What the workload has.
         found: String,
     },
+    /// The workload has events or attempts.
+    #[error("{simulator} expects a trace without events and attempts, found some")]
+    Events {
+        /// The emulated simulator.
+        simulator: &'static str,
+    },
     /// The simulator stops at the end of its time with coflows unfinished.
     #[error("{simulator} ends after {end_s} s, and coflow '{coflow}' has not ended by then")]
     Unfinished {

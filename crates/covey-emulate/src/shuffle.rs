@@ -33,6 +33,9 @@ impl Shuffle {
             let found = format!("{} parents", coflow.parents.len());
             return Err(bad("coflows without parents", found));
         }
+        if !(coflow.restarts.is_empty() && coflow.attempts.is_empty()) {
+            return Err(bad("flows that begin once", "restarts or further attempts".to_owned()));
+        }
         let mut mappers = RackIndices::default();
         let mut reducers = RackIndices::default();
         let mut shuffle = Self { mappers: Vec::new(), reducers: Vec::new(), pairs: Vec::new() };

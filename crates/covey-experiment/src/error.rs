@@ -71,7 +71,11 @@ impl Error {
         match self {
             Error::Sim(error) => matches!(
                 error,
-                SimError::Ports { .. } | SimError::Cycle { .. } | SimError::Resolution { .. }
+                SimError::Ports { .. }
+                    | SimError::Cycle { .. }
+                    | SimError::Resolution { .. }
+                    | SimError::Part { .. }
+                    | SimError::NeverReturns { .. }
             ),
             Error::Report(_) => false,
             _ => true,

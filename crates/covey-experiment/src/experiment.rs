@@ -80,7 +80,7 @@ impl<'a> Experiment<'a> {
 
     /// Simulates every contender, and calculates lower bounds if `bounded`, with `jobs` tasks at a
     /// time. The runs are in the order of the contenders. Emulated simulators change the workload,
-    /// so their runs have no bound.
+    /// so their runs have no bound; nor do runs of a workload with events or attempts.
     ///
     /// # Errors
     /// The first error in the order of the contenders, or [`SimError::Interrupted`] if `progress`
@@ -93,7 +93,7 @@ impl<'a> Experiment<'a> {
         progress: &dyn Progress,
     ) -> Result<Vec<Run<'a>>, Error> {
         let mut bound_s: Vec<(Option<Compression>, f64)> = Vec::new();
-        if bounded && !self.emulated {
+        if bounded && !self.emulated && self.workload.is_static() {
             for contender in &contenders {
                 let compression = contender.compression;
                 if bound_s.iter().all(|(known, _)| *known != compression) {

@@ -116,6 +116,15 @@ impl<'a> Run<'a> {
         })
     }
 
+    /// Completion times of the flows that were not cancelled, in seconds, in the order of the workload; of all flows if
+    /// all were cancelled.
+    pub fn carried_fcts_s(&self) -> impl Iterator<Item = f64> + '_ {
+        let cancelled = &self.outcome.cancelled;
+        let all = cancelled.len() == self.outcome.flow_completion_s.len();
+        let is_carried = move |k: &usize| all || cancelled.binary_search(k).is_err();
+        (0..).zip(self.fcts_s()).filter(move |(k, _)| is_carried(k)).map(|(_, fct_s)| fct_s)
+    }
+
     /// Completion time of each flow in seconds, from its own start, in the order of the workload.
     pub fn fcts_s(&self) -> impl Iterator<Item = f64> + '_ {
         let starts = &self.outcome.flow_start_s;

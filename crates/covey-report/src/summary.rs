@@ -63,6 +63,22 @@ pub struct Summary {
     pub saved_bytes: f64,
     /// Processor time of compression, in seconds of a whole processor.
     pub cpu_s: f64,
+    /// Flows that were cancelled; left out if there are none.
+    #[serde(skip_serializing_if = "is_none")]
+    pub cancelled_flows: usize,
+    /// Bytes that were sent for nothing, by flows that were cancelled, moved or restarted; left out if there are none.
+    #[serde(serialize_with = "whole_as_integer", skip_serializing_if = "is_zero")]
+    pub wasted_bytes: f64,
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_none(count: &usize) -> bool {
+    *count == 0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_zero(bytes: &f64) -> bool {
+    *bytes == 0.0
 }
 
 impl Summary {
@@ -84,7 +100,7 @@ impl Summary {
             flows: workload.num_flows(),
             bytes: workload.bytes(),
             cct_s: Distribution::of(run.ccts_s()),
-            fct_s: Distribution::of(run.fcts_s()),
+            fct_s: Distribution::of(run.carried_fcts_s()),
             makespan_s: start.zip(end).map_or(0.0, |(start, end)| end - start),
             lower_bound_mean_cct_s: info.lower_bound_mean_cct_s,
             events: outcome.events,
@@ -100,6 +116,8 @@ impl Summary {
             // The fold starts at 0, because the `sum` of no values is -0.
             saved_bytes: outcome.compression.iter().fold(0.0, |sum, c| sum + c.saved_bytes),
             cpu_s: outcome.compression.iter().fold(0.0, |sum, c| sum + c.cpu_s),
+            cancelled_flows: outcome.cancelled.len(),
+            wasted_bytes: outcome.wasted_bytes.iter().fold(0.0, |sum, bytes| sum + bytes),
         }
     }
 

@@ -63,6 +63,10 @@ impl Table {
             let saved = summaries.iter().map(|s| 100.0 * s.saved_bytes / s.bytes);
             columns.push(column(["saved", "%"], saved, 1));
         }
+        if summaries.iter().any(|s| s.wasted_bytes > 0.0) {
+            let wasted = summaries.iter().map(|s| 100.0 * s.wasted_bytes / s.bytes);
+            columns.push(column(["wasted", "%"], wasted, 1));
+        }
         columns.push(column(["wall", "s"], summaries.iter().map(|s| s.wall_s), 2));
         Self { columns, labels: summaries.iter().map(|s| s.label.clone()).collect() }
     }

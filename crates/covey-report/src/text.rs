@@ -128,6 +128,14 @@ impl fmt::Display for Summary {
                 "Compression saved {saved} ({percent} %) for {cpu} s of processor time."
             )?;
         }
+        if self.wasted_bytes > 0.0 {
+            let wasted = bytes(self.wasted_bytes);
+            writeln!(out, "Sent for nothing, by flows cancelled, moved or restarted: {wasted}.")?;
+        }
+        if self.cancelled_flows > 0 {
+            let cancelled = count(self.cancelled_flows);
+            writeln!(out, "Flows cancelled, which have no completion time: {cancelled}.")?;
+        }
         let makespan = fixed(self.makespan_s, decimals([self.makespan_s]));
         writeln!(out, "From the first arrival to the last end: {makespan} s.")?;
         write!(out, "Policy {}", self.policy)?;

@@ -42,6 +42,32 @@ pub enum SimError {
         /// The error of the plan.
         source: PlanError,
     },
+    /// An event of the trace is about a link that the fabric does not have.
+    #[error(
+        "the trace has an event of link '{name}', which the fabric does not have: expected a name as `--per-link` writes it, such as '{example}'"
+    )]
+    Part {
+        /// The name in the trace.
+        name: String,
+        /// A name in the fabric.
+        example: String,
+    },
+    /// Coflows wait for hosts or links that do not return.
+    #[error(
+        "policy {policy}, at {time_s} s: {unfinished} of {coflows} coflows can never end, '{coflow}' is the first: it needs a host or a link that has failed and does not return"
+    )]
+    NeverReturns {
+        /// The policy.
+        policy: String,
+        /// The time of the error, in seconds since the start of the trace.
+        time_s: f64,
+        /// Coflows that have not ended.
+        unfinished: usize,
+        /// All coflows of the workload.
+        coflows: usize,
+        /// The trace's name for the first of the coflows that wait for it.
+        coflow: String,
+    },
     /// The policy leaves a coflow without service for ever.
     #[error(
         "policy {policy}, at {time_s} s: coflow '{coflow}' has work left and is never served again"

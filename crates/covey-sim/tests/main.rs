@@ -4,6 +4,7 @@
 
 mod bound;
 mod clock;
+mod cluster;
 mod common;
 mod compression;
 mod conformance;

@@ -4,9 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use crate::common::{Kind, as_trace, ccts, facebook, run, same_time};
-use covey_core::{Fabric, LinkId, PortId};
+use covey_core::{Attempts, Fabric, LinkId, PortId};
 use covey_facebook_test::facebook_test;
-use covey_trace::{Coflow, Workload};
+use covey_trace::{Coflow, Happening, Part, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;
 
@@ -16,6 +16,7 @@ const RESOLUTION_S: f64 = 1e-9;
 const NEGLIGIBLE: f64 = 1e-9;
 
 /// An unfinished flow.
+#[derive(Clone)]
 struct Flow {
     /// Index of its coflow in the trace, and its own index in the coflow.
     id: (usize, usize),
@@ -54,9 +55,13 @@ fn simulate(workload: &Workload, fabric: &Fabric, mut rule: Rule) -> Vec<f64> {
         .iter()
         .map(|c| c.flows.iter().map(|f| c.flows.iter().position(|g| g.src == f.src)).collect())
         .collect();
+    let mut cluster = Cluster::of(workload, fabric.ports() as usize);
     let mut now = 0.0;
     let mut replan = false;
     while end.iter().any(|end| end.is_infinite()) {
+        cluster.cancel_other_attempts(&mut flows, &mut later, &mut unfinished);
+        replan |= end_flows(&mut flows, &mut unfinished, &mut present, &mut end, now);
+        replan |= cluster.change(&mut flows, &mut later, &mut unfinished, (fabric, &release, now));
         replan |= end_flows(&mut flows, &mut unfinished, &mut present, &mut end, now);
         let may_begin = |trace_index: usize, end: &[f64]| {
             let parents = coflows[trace_index].parents.iter().map(|&parent| end[parent as usize]);
@@ -78,10 +83,11 @@ fn simulate(workload: &Workload, fabric: &Fabric, mut rule: Rule) -> Vec<f64> {
         present.sort_by(|&a, &b| release[a].total_cmp(&release[b]).then(a.cmp(&b)));
         let before = flows.len();
         for (_, id) in later.extract_if(.., |(start, _)| *start <= now + RESOLUTION_S) {
-            let flow = coflows[id.0].flows[id.1];
+            let flow = cluster.as_it_comes(id);
             flows.push(Flow { id, path: path(fabric, flow), left: flow.bytes });
             replan = true;
         }
+        cluster.strand(&mut flows);
         if flows.len() > before {
             let turn = |trace_index| present.iter().position(|&p| p == trace_index);
             flows.sort_by_cached_key(|Flow { id: (trace_index, index), .. }| {
@@ -99,7 +105,12 @@ fn simulate(workload: &Workload, fabric: &Fabric, mut rule: Rule) -> Vec<f64> {
             .map(|trace_index| may_begin(trace_index, &end));
         let starts = later.iter().map(|(start, _)| *start);
         let ends = flows.iter().zip(&rates).map(|(flow, rate)| now + flow.left / rate);
-        let next = releases.chain(starts).chain(ends).fold(f64::INFINITY, f64::min).max(now);
+        let next = releases
+            .chain(starts)
+            .chain(ends)
+            .chain(cluster.next())
+            .fold(f64::INFINITY, f64::min)
+            .max(now);
         assert!(next.is_finite() || end.iter().all(|end| end.is_finite()), "stuck at {now}");
         for (flow, rate) in flows.iter_mut().zip(&rates) {
             flow.left -= rate * (next - now);
@@ -110,6 +121,163 @@ fn simulate(workload: &Workload, fabric: &Fabric, mut rule: Rule) -> Vec<f64> {
         now = next;
     }
     end.iter().zip(&release).map(|(end, release)| end - release).collect()
+}
+
+/// What happens to the cluster.
+struct Cluster<'a> {
+    workload: &'a Workload,
+    /// The number of events that have happened.
+    happened: usize,
+    /// Ports that have failed.
+    down: BTreeSet<usize>,
+    waiting: Vec<Flow>,
+    /// What flows are whose coflows are not there.
+    fates: BTreeMap<(usize, usize), covey_trace::Flow>,
+    /// Ports of the fabric.
+    ports: usize,
+}
+
+impl<'a> Cluster<'a> {
+    fn of(workload: &'a Workload, ports: usize) -> Cluster<'a> {
+        let events = workload.events.iter();
+        assert!(events.is_sorted_by(|a, b| a.at_s <= b.at_s), "events in the order of time");
+        Cluster {
+            workload,
+            happened: 0,
+            down: BTreeSet::new(),
+            waiting: Vec::new(),
+            fates: BTreeMap::new(),
+            ports,
+        }
+    }
+
+    /// A flow as it is when its coflow comes.
+    fn as_it_comes(&self, id: (usize, usize)) -> covey_trace::Flow {
+        let flow = self.workload.coflows[id.0].flows[id.1];
+        self.fates.get(&id).copied().unwrap_or(flow)
+    }
+
+    fn next(&self) -> Option<f64> {
+        self.workload.events.get(self.happened).map(|event| event.at_s)
+    }
+
+    /// Moves flows at ports that have failed to those that wait.
+    fn strand(&mut self, flows: &mut Vec<Flow>) {
+        let ports = self.ports;
+        let down = &self.down;
+        let is_down = |flow: &mut Flow| {
+            let at = |&l: &usize| l < 2 * ports && down.contains(&(l % ports));
+            flow.left > 0.0 && flow.path.iter().any(at)
+        };
+        self.waiting.extend(flows.extract_if(.., is_down));
+    }
+
+    /// Lets happen what happens by now. Returns whether flows have begun or returned.
+    fn change(
+        &mut self,
+        flows: &mut Vec<Flow>,
+        later: &mut Vec<(f64, (usize, usize))>,
+        unfinished: &mut [usize],
+        (fabric, release, now): (&Fabric, &[f64], f64),
+    ) -> bool {
+        let (mut replan, ports) = (false, self.ports);
+        while let Some(event) = self.workload.events.get(self.happened)
+            && event.at_s <= now + RESOLUTION_S
+        {
+            self.happened += 1;
+            let id = event.what.flow().map(|of| (of.coflow as usize, of.flow as usize));
+            let is_it = |flow: &&mut Flow| Some(flow.id) == id;
+            let size = id.map(|id| self.workload.coflows[id.0].flows[id.1]);
+            if let Some(id) = id.filter(|id| release[id.0].is_infinite()) {
+                let mut fate = self.as_it_comes(id);
+                match &event.what {
+                    Happening::Cancel { .. } => fate.bytes = 0.0,
+                    Happening::Move { src, dst, .. } => {
+                        (fate.src, fate.dst) = (src.unwrap_or(fate.src), dst.unwrap_or(fate.dst));
+                    }
+                    _ => {}
+                }
+                self.fates.insert(id, fate);
+                continue;
+            }
+            match &event.what {
+                Happening::Fail { part: Part::Host(port), loses } => {
+                    let is_new = self.down.insert(*port as usize);
+                    let at =
+                        |flow: &Flow| flow.path[..2].iter().any(|l| *l % ports == *port as usize);
+                    if *loses && is_new {
+                        for flow in
+                            flows.iter_mut().chain(&mut self.waiting).filter(|flow| at(flow))
+                        {
+                            flow.left = self.workload.coflows[flow.id.0].flows[flow.id.1].bytes;
+                        }
+                    }
+                }
+                Happening::Return { part: Part::Host(port) } => {
+                    self.down.remove(&(*port as usize));
+                    flows.append(&mut self.waiting);
+                    replan = true;
+                }
+                Happening::Restart { .. } => {
+                    for flow in flows.iter_mut().chain(&mut self.waiting).filter(is_it) {
+                        flow.left = size.expect("a flow").bytes;
+                        replan = true;
+                    }
+                }
+                Happening::Cancel { .. } => {
+                    let all = [&mut *flows, &mut self.waiting];
+                    let gone: usize = all
+                        .into_iter()
+                        .map(|of| of.extract_if(.., |it| Some(it.id) == id).count())
+                        .sum();
+                    let unstarted = later.extract_if(.., |(_, flow)| Some(*flow) == id).count();
+                    unfinished[id.expect("a flow").0] -= gone + unstarted;
+                }
+                Happening::Move { src, dst, .. } => {
+                    for flow in flows.iter_mut().chain(&mut self.waiting).filter(is_it) {
+                        let was = size.expect("a flow");
+                        let port = |link: usize| (link % ports) as u32;
+                        let to = covey_trace::Flow {
+                            src: src.unwrap_or(port(flow.path[0])),
+                            dst: dst.unwrap_or(port(flow.path[1])),
+                            ..was
+                        };
+                        (flow.path, flow.left) = (path(fabric, to), was.bytes);
+                        replan = true;
+                    }
+                    flows.append(&mut self.waiting);
+                }
+                Happening::Fail { .. } | Happening::Return { .. } => unreachable!("hosts alone"),
+            }
+            self.strand(flows);
+        }
+        replan
+    }
+
+    /// Of flows that have nothing left, other attempts are not needed.
+    fn cancel_other_attempts(
+        &mut self,
+        flows: &mut Vec<Flow>,
+        later: &mut Vec<(f64, (usize, usize))>,
+        unfinished: &mut [usize],
+    ) {
+        let ended: Vec<(usize, usize)> =
+            flows.iter().filter(|flow| flow.left <= 0.0).map(|flow| flow.id).collect();
+        for (coflow, flow) in ended {
+            let mut attempts = Attempts::default();
+            self.workload.coflows[coflow]
+                .attempts
+                .iter()
+                .for_each(|it| attempts.add(it.flow, it.of));
+            for other in attempts.others(flow as u32) {
+                let id = (coflow, other as usize);
+                let gone = flows.extract_if(.., |it| it.id == id && it.left > 0.0).count()
+                    + self.waiting.extract_if(.., |it| it.id == id).count()
+                    + later.extract_if(.., |(_, of)| *of == id).count();
+                unfinished[coflow] -= gone;
+            }
+        }
+    }
 }
 
 /// The links that a flow crosses.
@@ -554,6 +722,31 @@ proptest! {
         workload in crate::common::workload(Kind::Generic), fabric in crate::common::fabric(),
     ) {
         assert_same(&workload, &fabric, "sebf:share=matching", sebf_matching());
+    }
+}
+
+/// Random histories in the order of time, without flows that start later: with those, the order of starts is another
+/// after an event.
+fn history(kind: Kind) -> impl Strategy<Value = Workload> {
+    covey_conformance::workload_with_events(kind).prop_map(|mut workload| {
+        for coflow in &mut workload.coflows {
+            coflow.flows.iter_mut().for_each(|flow| flow.start_s = 0.0);
+        }
+        workload.events.sort_by(|a, b| a.at_s.total_cmp(&b.at_s));
+        workload
+    })
+}
+
+proptest! {
+    #![proptest_config(crate::common::cases(400))]
+
+    #[test]
+    fn histories_of_a_cluster_are_those_of_the_slow_simulator(
+        workload in history(Kind::Generic), fabric in crate::common::fabric(),
+    ) {
+        assert_same(&workload, &fabric, "fair", fair());
+        assert_same(&workload, &fabric, "wss", by_size(&workload));
+        assert_same(&workload, &fabric, "fifo", fifo_max_min());
     }
 }
 

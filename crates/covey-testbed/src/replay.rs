@@ -55,6 +55,10 @@ const LEAD_NS: u64 = 200_000_000;
 
 /// Checks that a trace can be replayed.
 fn check(workload: &Workload) -> Result<(), TestbedError> {
+    if let Some(coflow) = workload.coflows.first().filter(|_| !workload.is_static()) {
+        let what = "expected a trace without events and attempts";
+        return Err(TestbedError::Trace { coflow: coflow.id.clone(), what });
+    }
     for coflow in &workload.coflows {
         let bad = |what| Err(TestbedError::Trace { coflow: coflow.id.clone(), what });
         if coflow.flows.iter().any(|flow| flow.start_s > 0.0) {

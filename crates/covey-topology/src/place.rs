@@ -1,7 +1,7 @@
 //! Hosts for the ports of a trace.
 
 use covey_core::{Fabric, PortId};
-use covey_trace::{Coflow, Workload};
+use covey_trace::{ClusterEvent, Coflow, Happening, Part, Workload};
 
 /// How the ports of a trace become hosts of a network.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -41,7 +41,11 @@ impl Place {
         match self {
             Place::Pack => rename(&mut workload, &(0..fabric.ports()).collect::<Vec<_>>()),
             Place::Spread => rename(&mut workload, &round_robin(&switches)),
-            Place::Rack => deal(&mut workload, &switches),
+            Place::Rack => {
+                deal(&mut workload, &switches);
+                let racks = |port: u32| &switches[port as usize % switches.len()][..];
+                move_events(&mut workload, racks);
+            }
         }
         workload.ports = fabric.ports();
         (workload, folded)
@@ -68,6 +72,37 @@ fn rename(workload: &mut Workload, hosts: &[u32]) {
     for flow in workload.coflows.iter_mut().flat_map(|coflow| &mut coflow.flows) {
         flow.src = hosts[flow.src as usize % hosts.len()];
         flow.dst = hosts[flow.dst as usize % hosts.len()];
+    }
+    let host = |port: u32| std::slice::from_ref(&hosts[port as usize % hosts.len()]);
+    move_events(workload, host);
+}
+
+/// Makes what happens to a port happen to its hosts. A flow that moves to a port goes to the first of them.
+fn move_events<'a>(workload: &mut Workload, hosts: impl Fn(u32) -> &'a [u32]) {
+    let events = std::mem::take(&mut workload.events);
+    for ClusterEvent { at_s, what } in events {
+        let port = match what.part() {
+            Some(Part::Host(port)) => Some(*port),
+            _ => None,
+        };
+        let at_host = |host: u32| match &what {
+            Happening::Fail { loses, .. } => {
+                Happening::Fail { part: Part::Host(host), loses: *loses }
+            }
+            _ => Happening::Return { part: Part::Host(host) },
+        };
+        match (port, &what) {
+            (Some(port), _) => {
+                let all = hosts(port).iter().map(|&host| at_host(host));
+                workload.events.extend(all.map(|what| ClusterEvent { at_s, what }));
+            }
+            (None, Happening::Move { flow, src, dst }) => {
+                let first = |port: Option<u32>| port.map(|port| hosts(port)[0]);
+                let what = Happening::Move { flow: *flow, src: first(*src), dst: first(*dst) };
+                workload.events.push(ClusterEvent { at_s, what });
+            }
+            (None, _) => workload.events.push(ClusterEvent { at_s, what }),
+        }
     }
 }
 

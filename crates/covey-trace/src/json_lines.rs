@@ -1,6 +1,8 @@
 //! Covey JSON lines: the format with all fields of a [`Workload`].
 //!
-//! The first line is the header, each other line a coflow; see [`write()`].
+//! The first line is the header, each other line a coflow or an event; see [`write()`].
+
+mod events;
 
 use std::fmt::Display;
 use std::io::{self, BufWriter, Write};
@@ -12,7 +14,7 @@ use crate::error::{Location, TraceError, escape};
 use crate::json::parse;
 use crate::limits::{MAX_BYTES, MAX_PORTS, MAX_TIME_S, MAX_WEIGHT};
 use crate::read::{Draft, Format, Notes, Rest, check_name};
-use crate::workload::{Coflow, Compressible, Flow, Restart, Workload};
+use crate::workload::{Attempt, Coflow, Compressible, Flow, Restart, Workload};
 
 /// The version of the format that this module reads and writes.
 const VERSION: u32 = 1;
@@ -26,9 +28,12 @@ struct Header {
     /// Number of coflows, which detects a file that was cut between two lines. Optional.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     coflows: Option<usize>,
+    /// Number of events, for the same reason.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    events: Option<usize>,
 }
 
-/// Any other line.
+/// A line of a coflow.
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct CoflowLine {
@@ -63,6 +68,8 @@ struct FlowItem {
     restart_s: Option<f64>,
     #[serde(default, serialize_with = "short_option", skip_serializing_if = "Option::is_none")]
     ratio: Option<f64>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    attempt: Option<u32>,
 }
 
 fn yes() -> bool {
@@ -80,6 +87,11 @@ fn one() -> f64 {
 
 fn is_one(x: &f64) -> bool {
     *x == 1.0
+}
+
+#[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
+fn is_false(flag: &bool) -> bool {
+    !flag
 }
 
 fn is_zero(x: &f64) -> bool {
@@ -135,17 +147,23 @@ fn coflows(
 ) -> Result<Workload, TraceError> {
     let mut draft = Draft::new(header.ports);
     while let Some((location, line)) = lines.next()? {
-        let line: CoflowLine = parse(location, "coflow", line)?;
-        add(location, line, &mut draft)?;
-    }
-    match header.coflows {
-        Some(coflows) if coflows != draft.len() => {
-            let expected = format_args!("{coflows}, as the first line says");
-            let found = format_args!("{} at the end of the file", draft.len());
-            Err(lines.location().bad("coflows", expected, found))
+        if events::is_event(line) {
+            events::add(location, parse(location, "event", line)?, &mut draft)?;
+        } else {
+            let line: CoflowLine = parse(location, "coflow", line)?;
+            add(location, line, &mut draft)?;
         }
-        _ => draft.finish(name, notes),
     }
+    let counts =
+        [("coflows", header.coflows, draft.len()), ("events", header.events, draft.num_events())];
+    for (field, said, found) in counts {
+        if let Some(said) = said.filter(|said| *said != found) {
+            let expected = format_args!("{said}, as the first line says");
+            let found = format_args!("{found} at the end of the file");
+            return Err(lines.location().bad(field, expected, found));
+        }
+    }
+    draft.finish(name, notes)
 }
 
 /// Checks the values of a line and adds its coflow.
@@ -163,6 +181,7 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
     let mut compressible =
         Compressible { off: !line.compress, ratio: line.ratio, flows: Vec::new() };
     check_ratio(location, "ratio", line.ratio)?;
+    let mut attempts = Vec::new();
     for (i, flow) in line.flows.into_iter().enumerate() {
         for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
             if port >= draft.ports() {
@@ -181,6 +200,18 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
         }
         check_ratio(location, format_args!("flows[{i}].ratio"), flow.ratio)?;
         compressible.flows.extend(flow.ratio.map(|ratio| (i as u32, ratio)));
+        if let Some(of) = flow.attempt {
+            let field = format_args!("flows[{i}].attempt");
+            let Some(Flow { bytes, .. }) = flows.get(of as usize) else {
+                return Err(location.bad(field, "the index of an earlier flow", of));
+            };
+            if *bytes != flow.bytes {
+                let expected = format_args!("flow {of} of as many bytes");
+                let found = format_args!("{bytes} and {}", flow.bytes);
+                return Err(location.bad(field, expected, found));
+            }
+            attempts.push(Attempt { flow: i as u32, of });
+        }
         flows.push(Flow { src: flow.src, dst: flow.dst, bytes: flow.bytes, start_s: flow.start_s });
     }
     if !(f64::MIN_POSITIVE..=MAX_WEIGHT).contains(&line.weight) {
@@ -203,6 +234,7 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
         job: line.job,
         restarts,
         compressible,
+        attempts,
     };
     draft.push(location, coflow, line.arrival_s, line.parents)
 }
@@ -244,24 +276,42 @@ fn check_number(
 /// ```
 ///
 /// `start_s`, `restart_s`, `parents`, `weight`, `deadline_s`, `job`, `compress` and `ratio` are left out
-/// if they have the defaults 0, none, none, 1, none, none, true and none. Arrivals are on the clock of the trace, which may count
-/// from anywhere; each is as exact as an `f64` of the seconds after the first one. `coflows` is optional in a file; with it a reader
+/// if they have the defaults 0, none, none, 1, none, none, true and none; so is `attempt`, the index of an
+/// earlier flow that carries the same bytes. Lines of events follow:
+///
+/// ```json
+/// {"event":"fail","at_s":12.5,"host":3,"lose":true}
+/// {"event":"return","at_s":20,"host":3}
+/// {"event":"fail","at_s":30,"link":"edge 0 to agg 0"}
+/// {"event":"move","at_s":31,"coflow":"7","flow":0,"dst":5}
+/// {"event":"cancel","at_s":32,"coflow":"7","flow":0}
+/// {"event":"restart","at_s":33,"coflow":"7","flow":0}
+/// ```
+///
+/// Arrivals and events are on the clock of the trace, which may count from anywhere; each is as exact as an `f64` of
+/// the seconds after the first arrival. `coflows` and `events` are optional in the header; with them a reader
 /// detects that the file was cut off.
 ///
 /// # Errors
 /// Those of `out`, and [`io::ErrorKind::InvalidInput`] for a parent that is no coflow of the
-/// workload, a restart or ratio of a flow that its coflow does not have, or an arrival that is no [`Moment`].
+/// workload, a restart, a ratio, an attempt or an event of a flow that its coflow does not have, or a time that
+/// is no [`Moment`].
 pub fn write(workload: &Workload, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let header = Header {
         covey_trace: VERSION,
         ports: workload.ports,
         coflows: Some(workload.coflows.len()),
+        events: Some(workload.events.len()).filter(|count| *count > 0),
     };
     serde_json::to_writer(&mut out, &header)?;
     out.write_all(b"\n")?;
     for coflow in &workload.coflows {
         serde_json::to_writer(&mut out, &line_of(coflow, workload)?)?;
+        out.write_all(b"\n")?;
+    }
+    for event in &workload.events {
+        serde_json::to_writer(&mut out, &events::line_of(event, workload)?)?;
         out.write_all(b"\n")?;
     }
     out.flush()
@@ -283,17 +333,20 @@ fn line_of(coflow: &Coflow, workload: &Workload) -> io::Result<CoflowLine> {
         start_s: f.start_s,
         restart_s: None,
         ratio: None,
+        attempt: None,
     };
     let mut flows: Vec<FlowItem> = coflow.flows.iter().map(item).collect();
     let missing = |flow: u32| {
-        io::Error::new(
-            io::ErrorKind::InvalidInput,
-            format!("coflow {}: no flow at position {flow}", escape(&coflow.id, 40)),
-        )
+        let error = format!("coflow {}: no flow at position {flow}", escape(&coflow.id, 40));
+        io::Error::new(io::ErrorKind::InvalidInput, error)
     };
     for restart in &coflow.restarts {
-        let flow = flows.get_mut(restart.flow as usize).ok_or_else(|| missing(restart.flow))?;
-        flow.restart_s = Some(restart.at_s);
+        let flow = flows.get_mut(restart.flow as usize);
+        flow.ok_or_else(|| missing(restart.flow))?.restart_s = Some(restart.at_s);
+    }
+    for attempt in &coflow.attempts {
+        let flow = flows.get_mut(attempt.flow as usize);
+        flow.ok_or_else(|| missing(attempt.flow))?.attempt = Some(attempt.of);
     }
     for &(flow, ratio) in &coflow.compressible.flows {
         flows.get_mut(flow as usize).ok_or_else(|| missing(flow))?.ratio = Some(ratio);

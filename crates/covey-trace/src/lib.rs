@@ -5,6 +5,7 @@
 
 mod availability;
 mod builtin;
+mod cluster;
 mod error;
 pub mod java_random;
 mod json;
@@ -25,6 +26,7 @@ mod workload;
 
 pub use availability::{Availability, Change};
 pub use builtin::builtin;
+pub use cluster::{ClusterEvent, FlowOf, Happening, Part};
 pub use error::TraceError;
 pub use json_lines::write;
 pub use moment::{Moment, OnClock};
@@ -33,4 +35,4 @@ pub use read::{read, read_noting, read_path, read_path_noting};
 pub use shares::shuffle_shares;
 pub use stats::Stats;
 pub use units::MB;
-pub use workload::{Coflow, Compressible, Flow, Restart, Workload};
+pub use workload::{Attempt, Coflow, Compressible, Flow, Restart, Workload};

@@ -7,6 +7,8 @@ pub const MAX_PORTS: u32 = 1_000_000;
 pub const MAX_FLOWS: u32 = 50_000_000;
 /// Maximum of parents of all coflows of a workload together.
 pub const MAX_PARENTS: usize = 10_000_000;
+/// Maximum of events of a workload.
+pub const MAX_EVENTS: usize = 10_000_000;
 /// Maximum of bytes of a flow.
 pub const MAX_BYTES: f64 = 1e18;
 /// Latest arrival, start or deadline, in seconds.

@@ -1,5 +1,6 @@
 //! The workload itself: ports, coflows and flows as a trace gives them.
 
+use crate::cluster::ClusterEvent;
 use crate::moment::{Moment, OnClock};
 
 /// Coflows in order of the trace, over `ports` machines (or racks), each with one egress and one
@@ -13,6 +14,8 @@ pub struct Workload {
     pub origin: Moment,
     /// The coflows, in the order of the trace (which breaks ties among equal arrivals).
     pub coflows: Vec<Coflow>,
+    /// What happens to the cluster meanwhile. Of events at one time the first comes first.
+    pub events: Vec<ClusterEvent>,
 }
 
 /// One coflow: the flows of one communication stage.
@@ -36,6 +39,8 @@ pub struct Coflow {
     pub restarts: Vec<Restart>,
     /// How small compression makes its flows.
     pub compressible: Compressible,
+    /// Flows that are further attempts of transfers, in order of their indices.
+    pub attempts: Vec<Attempt>,
 }
 
 /// How small compression makes the flows of a coflow. By default, as small as the codec of the policy
@@ -70,6 +75,16 @@ impl Compressible {
     }
 }
 
+/// A flow that carries the same bytes as an earlier one, for one from another replica. The first attempt of a transfer to
+/// end makes the others needless: they are cancelled.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Attempt {
+    /// Index of the flow in [`Coflow::flows`].
+    pub flow: u32,
+    /// Index of the earlier flow.
+    pub of: u32,
+}
+
 /// A flow whose sender or receiver fails. The bytes that it has sent are lost, and it starts again. A flow
 /// that has ended or not started is not affected.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -94,9 +109,9 @@ pub struct Flow {
 }
 
 impl Workload {
-    /// A workload whose arrivals count from the zero of the clock.
+    /// A workload whose arrivals count from the zero of the clock, on a cluster that stays as it is.
     pub fn new(ports: u32, coflows: Vec<Coflow>) -> Self {
-        Self { ports, origin: Moment::ZERO, coflows }
+        Self { ports, origin: Moment::ZERO, coflows, events: Vec::new() }
     }
 
     /// The same workload with its origin at the first arrival. Simulations are as exact as an `f64`
@@ -118,6 +133,10 @@ impl Workload {
         for (coflow, moment) in self.coflows.iter_mut().zip(moments) {
             coflow.arrival_s = moment.since(first);
         }
+        for event in &mut self.events {
+            let exact = Moment::from_secs(event.at_s).map(|moment| moment.since(first));
+            event.at_s = exact.unwrap_or(event.at_s - first_s);
+        }
         self.origin = origin;
         self
     }
@@ -125,6 +144,18 @@ impl Workload {
     /// A time in seconds after the origin, on the clock of the trace.
     pub fn on_clock(&self, seconds: f64) -> OnClock {
         OnClock { origin: self.origin, seconds }
+    }
+
+    /// Whether nothing happens to flows but that they start, restart and end: there are no events, and each flow is the
+    /// only attempt of its transfer.
+    pub fn is_static(&self) -> bool {
+        self.events.is_empty() && self.coflows.iter().all(|coflow| coflow.attempts.is_empty())
+    }
+
+    /// Other coflows on the same ports, from the same origin, without events.
+    #[must_use]
+    pub fn with_coflows(&self, coflows: Vec<Coflow>) -> Self {
+        Self { ports: self.ports, origin: self.origin, coflows, events: Vec::new() }
     }
 
     /// Number of flows of all coflows.
@@ -140,7 +171,7 @@ impl Workload {
 
 impl Coflow {
     /// A coflow of `flows` that arrives at `arrival_s` seconds. It has no parents, weight 1, no
-    /// deadline, no job, no restarts, and is compressible.
+    /// deadline, no job, no restarts, no further attempts, and is compressible.
     pub fn new(id: String, arrival_s: f64, flows: Vec<Flow>) -> Self {
         Self {
             id,
@@ -152,6 +183,7 @@ impl Coflow {
             job: None,
             restarts: Vec::new(),
             compressible: Compressible::default(),
+            attempts: Vec::new(),
         }
     }
 

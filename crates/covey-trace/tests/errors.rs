@@ -254,7 +254,7 @@ fn json_coflows() {
         ),
         (
             r#"{"id":"1","arrival_s":0,"flows":[{"src":0,"dst":1,"bytes":1,"size":1}]}"#.to_owned(),
-            "flows[0].size: expected one of `src`, `dst`, `bytes`, `start_s`, `restart_s`, `ratio`, found unknown field `size` (column 66)",
+            "flows[0].size: expected one of `src`, `dst`, `bytes`, `start_s`, `restart_s`, `ratio`, `attempt`, found unknown field `size` (column 66)",
         ),
         (
             format!(r#"{{"id":"1","arrival_s":-1,"flows":[{flow}]}}"#),

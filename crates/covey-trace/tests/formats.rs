@@ -1,7 +1,7 @@
 //! The meaning of the three formats. JSON lines lose nothing.
 
 use covey_trace::{
-    Coflow, Compressible, Flow, MB, Restart, Workload, read, transform::replicate, write,
+    Attempt, Coflow, Compressible, Flow, MB, Restart, Workload, read, transform::replicate, write,
 };
 use proptest::prelude::*;
 
@@ -113,12 +113,13 @@ prop_compose! {
 prop_compose! {
     fn coflow()(
         arrival_s in 0.0..1e12,
-        flows in prop::collection::vec(flow(), 1..6),
+        mut flows in prop::collection::vec(flow(), 1..6),
         parents in prop::collection::hash_set(0..20_u32, 0..3),
         weight in prop_oneof![Just(1.0), 1e-300..1e18],
         deadline_s in prop::option::of(0.0..1e12),
         job in prop::option::of("\\PC{1,9}"),
         restarts in prop::collection::vec(prop::option::of(0.0..1e12), 0..6),
+        twice in any::<bool>(),
         off in any::<bool>(),
         ratio in prop::option::of(1e-300..=1.0),
         ratios in prop::collection::vec(prop::option::of(1e-3..=1.0), 0..6),
@@ -131,7 +132,23 @@ prop_compose! {
         let ratios = (0..).zip(ratios).filter(|&(flow, _)| flow < flows.len() as u32);
         let ratios = ratios.filter_map(|(flow, ratio)| Some((flow, ratio?))).collect();
         let compressible = Compressible { off, ratio, flows: ratios };
-        Coflow { id, arrival_s, flows, parents, weight, deadline_s, job, restarts, compressible }
+        let mut attempts = Vec::new();
+        if twice && flows.len() > 1 {
+            flows[1].bytes = flows[0].bytes;
+            attempts.push(Attempt { flow: 1, of: 0 });
+        }
+        Coflow {
+            id,
+            arrival_s,
+            flows,
+            parents,
+            weight,
+            deadline_s,
+            job,
+            restarts,
+            compressible,
+            attempts,
+        }
     }
 }
 

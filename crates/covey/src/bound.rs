@@ -38,6 +38,12 @@ pub struct Bound {
     json: bool,
 }
 
+/// What a lower bound needs, and what it cannot use.
+pub const NO_BOUND: [&str; 2] = [
+    "a trace without events and attempts: what they leave of the links and of the flows is not in the bound",
+    "some",
+];
+
 impl Bound {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
@@ -45,6 +51,9 @@ impl Bound {
             Setup { fabric: self.fabric, port_rate: Some(self.port_rate), ..Setup::default() };
         let rate = setup.port_rate()?;
         let Scene { network, workload, .. } = setup.open(&self.trace, output::note)?;
+        if !workload.is_static() {
+            return Err(Failure::argument("TRACE", NO_BOUND[0], NO_BOUND[1]));
+        }
         let fabric = network.fabric();
         let mut bssi = Bssi::default();
         for (coflow, loads) in workload.coflows.iter().zip(loads(&workload, fabric)) {

@@ -118,6 +118,13 @@ impl Arguments {
             output::note(&line);
         }
         let bar = Bar::policies(contenders.len(), workload.coflows.len());
-        Ok(experiment.run(contenders, bounded, jobs, &bar)?)
+        let runs = experiment.run(contenders, bounded, jobs, &bar)?;
+        for run in runs.iter().filter(|run| run.outcome().left_uncompressed) {
+            let label = &run.info().label;
+            output::note(&format!(
+                "{label}: nothing is compressed, because the trace has events or attempts"
+            ));
+        }
+        Ok(runs)
     }
 }

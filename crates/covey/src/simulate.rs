@@ -6,6 +6,7 @@ use clap::Args;
 use covey_experiment::cores;
 use covey_report::{Summary, write_json, write_per_coflow_csv, write_per_flow_csv};
 
+use crate::bound::NO_BOUND;
 use crate::experiment::Arguments;
 use crate::failure::Failure;
 use crate::output;
@@ -59,6 +60,9 @@ impl Simulate {
             self.setup.check_apart([(option, file.as_path())])?;
         }
         let scene = self.setup.open()?;
+        if self.bound && !scene.workload.is_static() {
+            return Err(Failure::argument("--bound", NO_BOUND[0], NO_BOUND[1]));
+        }
         for run in self.setup.run(&scene, vec![contender], self.bound, cores())? {
             if let Some(file) = &self.per_coflow {
                 output::write(file, |out| write_per_coflow_csv(&run, out))?;

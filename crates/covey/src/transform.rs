@@ -3,7 +3,9 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use covey_trace::transform::{self, Changes, Filter, Mantri, Scale, Waves, WavesOf};
+use covey_core::LinkId;
+use covey_topology::Network;
+use covey_trace::transform::{self, Changes, Failures, Filter, Mantri, Scale, Waves, WavesOf};
 use covey_trace::{TraceError, Workload};
 
 use crate::failure::Failure;
@@ -44,6 +46,91 @@ impl Folding {
     pub fn fold(&self, workload: &Workload, ports: u32) -> Result<Workload, TraceError> {
         let by = Scale { time: self.time, size: self.size, ports: Some(ports) };
         transform::fold(&transform::every(workload, self.every)?, by)
+    }
+}
+
+/// What happens to the cluster, and how often.
+#[derive(Debug, Args)]
+pub struct Failing {
+    /// Mean time from the return of a host to its next failure; without it none fails
+    #[arg(long, value_name = "TIME")]
+    mtbf: Option<String>,
+    /// Mean time to repair
+    #[arg(long, value_name = "TIME", default_value = "60s")]
+    mttr: String,
+    /// Share of failures after which flows have to send everything again
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    lose: f64,
+    /// The inner links of this fabric fail as hosts do; see docs/fabrics.md
+    #[arg(long, value_name = "FABRIC")]
+    links_of: Option<String>,
+    /// The last failure begins by then; the last arrival if not said
+    #[arg(long, value_name = "TIME")]
+    until: Option<String>,
+    /// Share of flows with a second attempt
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    attempts: f64,
+    /// Time from the start of a flow to its second attempt
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    after: String,
+    /// Share of flows that move to another receiving port
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    moves: f64,
+    /// Share of flows that are cancelled
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    cancels: f64,
+    /// Share of flows that lose what they have sent, and begin again
+    #[arg(long, value_name = "SHARE", default_value_t = 0.0)]
+    restarts: f64,
+    /// Moves, cancellations and restarts come up to this time after the start of the flow
+    #[arg(long, value_name = "TIME", default_value = "10s")]
+    within: String,
+    /// The seed
+    #[arg(long, value_name = "N", default_value_t = 1)]
+    seed: u64,
+}
+
+impl Failing {
+    fn apply(&self, workload: &Workload) -> Result<Workload, Failure> {
+        let time = |name: &str, text: &str| quantity::time(name, text);
+        let how = Failures {
+            mtbf_s: self.mtbf.as_deref().map(|text| time("--mtbf", text)).transpose()?,
+            mttr_s: time("--mttr", &self.mttr)?,
+            lose: self.lose,
+            links: self.links(workload)?,
+            until_s: self.until.as_deref().map(|text| time("--until", text)).transpose()?,
+            attempts: self.attempts,
+            after_s: time("--after", &self.after)?,
+            moves: self.moves,
+            cancels: self.cancels,
+            restarts: self.restarts,
+            within_s: time("--within", &self.within)?,
+            seed: self.seed,
+        };
+        if self.links_of.is_some() && how.mtbf_s.is_none() {
+            return Err(Failure::argument("--mtbf", "a time, for --links-of", "none"));
+        }
+        if how.mtbf_s.is_none() && [how.attempts, how.moves, how.cancels, how.restarts] == [0.0; 4]
+        {
+            let names = "--mtbf, --attempts, --moves, --cancels, --restarts";
+            return Err(Failure::argument(names, "at least one of them", "none"));
+        }
+        Ok(transform::failures(workload, &how)?)
+    }
+
+    /// The names of the inner links of the fabric.
+    fn links(&self, workload: &Workload) -> Result<Vec<String>, Failure> {
+        let Some(spec) = &self.links_of else { return Ok(Vec::new()) };
+        let network =
+            Network::open(spec, workload.ports, 1.0).map_err(covey_experiment::Error::from)?;
+        let fabric = network.fabric();
+        let links = fabric.inner_links().map(|link| fabric.link_name(LinkId(link as u32)));
+        let links: Vec<String> = links.collect();
+        if links.is_empty() {
+            let expected = "a fabric with links between switches";
+            return Err(Failure::argument("--links-of", expected, format!("'{spec}'")));
+        }
+        Ok(links)
     }
 }
 
@@ -199,6 +286,23 @@ Examples:
         #[arg(long, default_value = "q42")]
         shape: String,
     },
+    /// Let hosts and links fail and return, flows move, begin again or be cancelled, and have second attempts
+    #[command(after_help = "\
+Failures and repairs of each host and link are exponential; everything that fails returns. Flows of a host or link that
+is away wait. A second attempt comes from another port; the first of two to end makes the other needless. Apply other
+transformations first: they refuse a trace with events.
+
+Examples:
+  covey trace failures trace.txt --mtbf 6h --mttr 2min --seed 2 -o failing.jsonl
+  covey trace failures trace.txt --mtbf 1h --lose 0.5 --attempts 0.05 --after 20s | covey compare -
+  covey trace failures trace.txt --mtbf 6h --links-of fat-tree:k=8 -o links.jsonl
+  covey trace failures trace.txt --moves 0.01 --cancels 0.01 --restarts 0.01 --within 30s -o moved.jsonl")]
+    Failures {
+        #[command(flatten)]
+        ends: Ends,
+        #[command(flatten)]
+        how: Failing,
+    },
     /// Write a generated workload: NAME[:key=value,…], as after builtin: elsewhere
     #[command(after_help = "\
 Examples:
@@ -245,6 +349,7 @@ impl Transform {
                 let shape = shape.parse()?;
                 ends.make(|w| Ok(transform::dag(w, shape)?))
             }
+            Transform::Failures { ends, how } => ends.make(|w| how.apply(w)),
             Transform::Generate { name, output } => {
                 let name = name.strip_prefix("builtin:").unwrap_or(&name);
                 let ends = Ends { trace: format!("builtin:{name}"), output };

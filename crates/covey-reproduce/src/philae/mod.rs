@@ -7,6 +7,7 @@
 mod bound;
 mod comparison;
 mod coordinator;
+mod failures;
 mod jobs;
 mod learning;
 mod orders;
@@ -32,6 +33,7 @@ pub const ITEMS: &[Item] = &[
     ),
     pilots::TABLE_2,
     learning::FIGURE_3,
+    failures::SECTION_4_6,
     orders::TABLE_3,
     others::FIGURE_4A,
     others::FIGURE_4B,

@@ -1,5 +1,7 @@
 //! The driver's ids of the trace's coflows.
 
+use std::collections::BTreeMap;
+
 use covey_core::state::State;
 use covey_core::{CoflowId, FlowId};
 use covey_trace::Workload;
@@ -16,6 +18,11 @@ pub(super) struct CoflowIds {
     /// Where the policy puts flows into groups of its own: the id of each flow, by its number among all flows of the
     /// trace.
     flows: Vec<FlowId>,
+    /// Where flows have moved: their coflow in the trace, and the flow's index in it after the move, with the one before
+    /// all moves.
+    moved: BTreeMap<(u32, u32), u32>,
+    /// The present index of each flow that has moved.
+    present: BTreeMap<(u32, u32), u32>,
 }
 
 /// The id of a flow that belongs to no coflow.
@@ -34,6 +41,8 @@ impl CoflowIds {
             flows += coflow.flows.len();
         }
         self.flows.clear();
+        self.moved.clear();
+        self.present.clear();
         flows
     }
 
@@ -69,9 +78,30 @@ impl CoflowIds {
     /// The id of a flow, from its coflow's index in the trace and its own index in the coflow; nothing if it belongs
     /// to no coflow.
     pub fn flow(&self, (trace_index, index): (u32, u32)) -> Option<FlowId> {
-        let named = FlowId { coflow: self.ids[trace_index as usize], index };
+        let place = self.present_index((trace_index, index));
+        let named = FlowId { coflow: self.ids[trace_index as usize], index: place };
         let flow = self.flows.get(self.number((trace_index, index))).copied().unwrap_or(named);
         (flow.coflow != NOWHERE.coflow).then_some(flow)
+    }
+
+    /// A flow of the trace begins again elsewhere. Returns its index in the coflow from now on.
+    pub fn move_flow(&mut self, workload: &Workload, (trace_index, index): (u32, u32)) -> u32 {
+        let of_coflow = self.moved.range((trace_index, 0)..=(trace_index, u32::MAX));
+        let width = workload.coflows[trace_index as usize].width() as u32;
+        let place = width + of_coflow.count() as u32;
+        self.moved.insert((trace_index, place), index);
+        self.present.insert((trace_index, index), place);
+        place
+    }
+
+    /// The index in its coflow of a flow that the trace names so.
+    pub fn present_index(&self, flow: (u32, u32)) -> u32 {
+        self.present.get(&flow).copied().unwrap_or(flow.1)
+    }
+
+    /// A flow as the trace names it, from its coflow in the trace and its index there, which it may have by a move.
+    pub fn in_trace(&self, (trace_index, index): (u32, u32)) -> (u32, u32) {
+        (trace_index, self.moved.get(&(trace_index, index)).copied().unwrap_or(index))
     }
 
     /// The index in the trace of a coflow.
@@ -80,7 +110,8 @@ impl CoflowIds {
     }
 
     /// Number of a flow among all flows of the trace.
-    pub fn number(&self, (trace_index, index): (u32, u32)) -> usize {
+    pub fn number(&self, flow: (u32, u32)) -> usize {
+        let (trace_index, index) = if self.moved.is_empty() { flow } else { self.in_trace(flow) };
         self.first_flow[trace_index as usize] + index as usize
     }
 }

@@ -1,13 +1,14 @@
 //! The events of a simulation: the world of its driver.
 
-use covey_core::state::{FlowSpec, Newcomer, Registration};
+use covey_core::state::{Newcomer, Registration};
 use covey_core::{
-    Answer, CoflowId, Compressed, Driver, Event, FlowId, Group, Observed, PortId, Rank, Ranking,
+    Answer, Change, CoflowId, Compressed, Driver, Event, FlowId, Group, Observed, Rank, Ranking,
     Sender, Time, Traffic, Wake, Wakes, World,
 };
-use covey_trace::{Flow, Workload};
+use covey_trace::Workload;
 
-use super::coflow_ids::{CoflowIds, flow_in_trace, flow_number};
+use super::cluster::Cluster;
+use super::coflow_ids::{CoflowIds, flow_in_trace};
 use super::records::Records;
 use super::transfers::Transfers;
 use super::wake_watch::{Sent, WakeWatch};
@@ -18,12 +19,13 @@ use crate::error::SimError;
 /// The state of an engine. Later runs use its memory again.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
-    calendar: Calendar,
+    pub(super) calendar: Calendar,
+    pub(super) cluster: Cluster,
     dags: Dags,
-    ids: CoflowIds,
+    pub(super) ids: CoflowIds,
     pub transfers: Transfers,
     pub records: Records,
-    watch: WakeWatch,
+    pub(super) watch: WakeWatch,
     /// Working memory: the flows that end in this round, by position.
     ending: Vec<(CoflowId, usize)>,
     /// Whether the policy may see bytes left of flows.
@@ -31,19 +33,19 @@ pub(super) struct Parts {
     /// Whether the policy reads bytes sent by coflows.
     shows_sent: bool,
     /// Whether the policy puts flows into groups of its own. What ends a coflow is then not what ends a group.
-    regroups: bool,
+    pub(super) regroups: bool,
     /// The number of the policy's coflows that have left.
     left: usize,
     /// Whether the policy sees coflows. If not, flows arrive by themselves.
-    sees_coflows: bool,
+    pub(super) sees_coflows: bool,
     /// Where it does not: how flows appear, by their numbers among all flows of the trace.
     observed: Vec<Observed>,
 }
 
 /// A workload on its way through the network.
 pub(super) struct Engine<'a> {
-    workload: &'a Workload,
-    parts: &'a mut Parts,
+    pub(super) workload: &'a Workload,
+    pub(super) parts: &'a mut Parts,
 }
 
 impl<'a> Engine<'a> {
@@ -51,7 +53,7 @@ impl<'a> Engine<'a> {
     /// appear to a policy that does not see coflows, in the order of the trace; other policies do not ask for it.
     ///
     /// # Errors
-    /// [`SimError::Cycle`].
+    /// [`SimError::Cycle`] and [`SimError::Part`].
     pub fn start(
         parts: &'a mut Parts,
         workload: &'a Workload,
@@ -60,7 +62,9 @@ impl<'a> Engine<'a> {
         barrier: bool,
     ) -> Result<Engine<'a>, SimError> {
         let ports = driver.traffic().state().fabric().ports() as usize;
+        parts.cluster.fill(workload, driver.traffic().state().fabric())?;
         parts.transfers.clear(ports, driver.link_limits());
+        parts.transfers.compresses = parts.cluster.is_static();
         parts.watch.clear();
         parts.calendar.fill(workload, barrier);
         parts.dags.fill(workload, &parts.calendar)?;
@@ -83,8 +87,13 @@ impl<'a> Engine<'a> {
 
     /// The time of the next round; never if there are no more events.
     pub fn next_round(&mut self, driver: &mut Driver<'_>) -> Time {
-        let Parts { calendar, transfers, watch, dags, .. } = &mut *self.parts;
-        let others = calendar.next().min(transfers.next_end());
+        let Parts { calendar, cluster, transfers, watch, dags, records, .. } = &mut *self.parts;
+        let mut others = calendar.next().min(transfers.next_end());
+        if !cluster.stranded.is_empty() {
+            others = driver.traffic().now();
+        } else if records.unended() > 0 {
+            others = others.min(cluster.next());
+        }
         let (traffic, wakes) = driver.traffic_and_wakes();
         let fresh = watch.take_fresh(wakes);
         transfers.watch(traffic, wakes, fresh);
@@ -120,7 +129,13 @@ impl<'a> Engine<'a> {
 
     /// Whether coflows wait, no flow sends, and only the policy can change that.
     pub fn is_idle(&self) -> bool {
-        self.parts.transfers.is_idle() && !self.parts.calendar.next().comes()
+        let next = self.parts.calendar.next().min(self.parts.cluster.next());
+        self.parts.transfers.is_idle() && !next.comes()
+    }
+
+    /// The number of coflows that have not ended, and that of all.
+    pub fn unended(&self) -> (usize, usize) {
+        (self.parts.records.unended(), self.workload.coflows.len())
     }
 
     /// The first coflow that has not ended although there are no more events, and whether it has
@@ -177,7 +192,10 @@ impl<'a> Engine<'a> {
             inherited_bytes,
             ratio: coflow.compressible.ratio_of_coflow(),
         };
-        let id = traffic.register(registration, coflow.flows.iter().map(spec));
+        let flows = (0..).zip(&coflow.flows);
+        let cluster = &parts.cluster;
+        let flows = flows.map(|(index, flow)| cluster.spec((trace_index, index), flow));
+        let id = traffic.register(registration, flows);
         let parents = coflow.parents.iter().map(|&parent| u64::from(parent));
         traffic.state_mut().set_parents(id, parents);
         for &(index, ratio) in coflow.compressible.own_ratios() {
@@ -195,26 +213,29 @@ impl<'a> Engine<'a> {
     }
 
     /// A flow of a coflow under its name starts; one without bytes ends at once.
-    fn start_flow(&mut self, traffic: &mut Traffic, flow: FlowId) {
+    pub(super) fn start_flow(&mut self, traffic: &mut Traffic, flow: FlowId) {
         let position = traffic.state().coflow(flow.coflow).demand().position(flow.index);
         if !self.parts.transfers.start(traffic, flow) {
             self.end_flow(traffic, flow.coflow, position);
         }
         self.parts.transfers.note_start(flow.coflow, position);
+        self.look_for_paths(traffic, &[flow]);
     }
 
     /// A flow starts whose coflow the policy does not see; one without bytes ends at once.
-    fn let_arrive(&mut self, traffic: &mut Traffic, in_trace: (u32, u32)) {
+    pub(super) fn let_arrive(&mut self, traffic: &mut Traffic, in_trace: (u32, u32)) {
         let (trace_index, index) = in_trace;
         let flow = &self.workload.coflows[trace_index as usize].flows[index as usize];
         let now = traffic.now();
-        if flow.bytes <= 0.0 {
+        let spec = self.parts.cluster.spec(in_trace, flow);
+        if spec.bytes <= 0.0 {
+            self.carried(in_trace, now);
             return self.record_end(in_trace, None, now);
         }
         let seen = self.parts.observed[self.parts.ids.number(in_trace)];
         traffic.state_mut().arrive(Newcomer {
-            number: flow_number(in_trace),
-            spec: spec(flow),
+            number: self.present_number(in_trace),
+            spec,
             observed: Observed { start_s: now.as_secs(), ..seen },
         });
     }
@@ -225,11 +246,30 @@ impl<'a> Engine<'a> {
         let coflow = traffic.state().coflow(id);
         let index = coflow.demand().index(position);
         let in_trace = flow_in_trace(traffic.state(), FlowId { coflow: id, index });
+        let in_trace = self.parts.ids.in_trace(in_trace);
+        self.carried(in_trace, traffic.now());
         self.record_end(in_trace, Some(coflow.compressed()), traffic.now());
     }
 
+    /// A flow's receiver has all of its bytes, or nobody needed it when its coflow came.
     #[inline]
-    fn record_end(&mut self, in_trace: (u32, u32), made: Option<&Compressed>, now: Time) {
+    fn carried(&mut self, in_trace: (u32, u32), now: Time) {
+        if self.parts.cluster.is_cancelled(in_trace) {
+            return self.record_cancelled(in_trace, now);
+        }
+        if self.parts.cluster.ended(in_trace) {
+            let flow = &self.workload.coflows[in_trace.0 as usize].flows[in_trace.1 as usize];
+            self.parts.records.waste(in_trace.0, flow.bytes);
+        }
+    }
+
+    #[inline]
+    pub(super) fn record_end(
+        &mut self,
+        in_trace: (u32, u32),
+        made: Option<&Compressed>,
+        now: Time,
+    ) {
         let parts = &mut *self.parts;
         let (trace_index, number) = (in_trace.0, parts.ids.number(in_trace));
         parts.ids.end_flow(number);
@@ -251,15 +291,25 @@ impl<'a> Engine<'a> {
         if self.parts.records.has_ended(in_trace.0) {
             return None;
         }
-        let demand = traffic.state().coflow(flow.coflow).demand();
-        let is_active = demand.is_active(demand.position(flow.index));
-        (is_active && flow_in_trace(traffic.state(), flow) == in_trace).then_some(flow)
+        let coflow = traffic.state().coflow(flow.coflow);
+        let is_active = coflow.demand().is_active(coflow.demand().position(flow.index));
+        let is_under_way = is_active || coflow.is_suspended(flow.index);
+        let named = self.parts.ids.in_trace(flow_in_trace(traffic.state(), flow));
+        (is_under_way && named == in_trace).then_some(flow)
     }
-}
 
-/// A flow of a workload as core sees it.
-fn spec(flow: &Flow) -> FlowSpec {
-    FlowSpec { src: PortId(flow.src), dst: PortId(flow.dst), bytes: flow.bytes }
+    /// A flow under way begins again.
+    fn restart(&mut self, traffic: &mut Traffic, in_trace: (u32, u32), flow: FlowId) {
+        let lost = |traffic: &Traffic| traffic.state().coflow(flow.coflow).lost_bytes();
+        let before = lost(traffic);
+        if traffic.state().coflow(flow.coflow).is_suspended(flow.index) {
+            self.interrupt(traffic);
+            traffic.restart(flow);
+        } else {
+            self.parts.transfers.restart(traffic, flow);
+        }
+        self.parts.records.waste(in_trace.0, lost(traffic) - before);
+    }
 }
 
 fn sent<'a>(transfers: &'a Transfers, dags: &'a Dags, traffic: &'a Traffic) -> Sent<'a> {
@@ -282,12 +332,20 @@ impl World for Engine<'_> {
         self.parts.transfers.advance_processors(traffic);
     }
 
+    fn next_change(&mut self, traffic: &mut Traffic) -> Option<Change> {
+        self.take_change(traffic)
+    }
+
     fn begin_next(&mut self, traffic: &mut Traffic) -> Option<Event> {
         let now = traffic.now();
         if let Some(trace_index) = self.parts.calendar.pop_release(now) {
             return Some(self.release(traffic, trace_index));
         }
-        if let Some(in_trace) = self.parts.calendar.pop_start(now) {
+        while let Some(in_trace) = self.parts.calendar.pop_start(now) {
+            if self.parts.records.has_flow_ended(self.parts.ids.number(in_trace)) {
+                // It was cancelled before it started.
+                continue;
+            }
             if self.parts.sees_coflows {
                 let flow = self.parts.ids.flow(in_trace).expect("a flow of a registered coflow");
                 self.start_flow(traffic, flow);
@@ -298,7 +356,7 @@ impl World for Engine<'_> {
         }
         while let Some(in_trace) = self.parts.calendar.pop_restart(now) {
             if let Some(flow) = self.under_way(traffic, in_trace) {
-                self.parts.transfers.restart(traffic, flow);
+                self.restart(traffic, in_trace, flow);
                 return Some(Event::FlowRestarted(flow));
             }
         }
@@ -376,6 +434,7 @@ impl World for Engine<'_> {
                 traffic.state_mut().set_ratio(flow, ratio);
             }
         }
+        self.look_for_paths(traffic, flows);
     }
 
     fn plan_changed(
@@ -384,6 +443,9 @@ impl World for Engine<'_> {
         ranking: &Ranking,
         _: Option<&[(Rank, Group)]>,
     ) {
+        if !self.parts.transfers.compresses && ranking.compresses() {
+            self.parts.records.leave_uncompressed();
+        }
         self.parts.transfers.plan_changed(traffic, ranking);
     }
 

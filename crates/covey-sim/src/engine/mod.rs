@@ -7,6 +7,8 @@
 //! [`Driver::round`](covey_core::Driver::round) has the order of events in a round, and the
 //! [engine](event_loop::Engine) supplies the events.
 
+mod changes;
+mod cluster;
 mod coflow_ids;
 mod event_loop;
 mod records;

@@ -11,6 +11,8 @@ pub(super) struct Records {
     outcome: Outcome,
     /// The number of coflows whose ends the policy has received.
     done: usize,
+    /// The number of coflows that have not ended.
+    unended: usize,
     /// The number of flows of each coflow that have not ended, by index in the trace.
     unfinished: Vec<u32>,
 }
@@ -28,12 +30,17 @@ impl Records {
             flow_start_s: vec![f64::INFINITY; flows],
             events: 0,
             compression: Vec::new(),
+            wasted_bytes: Vec::new(),
+            cancelled: Vec::new(),
+            left_uncompressed: false,
         };
         self.done = 0;
+        self.unended = coflows;
     }
 
     /// Takes the outcome after the end of a simulation.
     pub fn take(&mut self) -> Outcome {
+        self.outcome.cancelled.sort_unstable();
         std::mem::take(&mut self.outcome)
     }
 
@@ -65,6 +72,7 @@ impl Records {
     /// The last flow of the coflow at an index in the trace has ended. `made` is what compression has made of it.
     pub fn end_coflow(&mut self, trace_index: u32, made: Option<&Compressed>, now: Time) {
         let trace_index = trace_index as usize;
+        self.unended -= 1;
         self.outcome.coflows[trace_index].completion_s = now.as_secs();
         if let Some(made) = made.filter(|made| made.is_on()) {
             let all = &mut self.outcome.compression;
@@ -72,6 +80,37 @@ impl Records {
             all[trace_index] =
                 CompressionOutcome { saved_bytes: made.saved(), cpu_s: made.cpu_s() };
         }
+    }
+
+    /// Bytes of the coflow at an index in the trace were sent for nothing.
+    pub fn waste(&mut self, trace_index: u32, bytes: f64) {
+        if bytes > 0.0 {
+            let all = &mut self.outcome.wasted_bytes;
+            all.resize(self.outcome.coflows.len(), 0.0);
+            all[trace_index as usize] += bytes;
+        }
+    }
+
+    /// A flow, by its number among all flows, is cancelled.
+    pub fn cancel(&mut self, number: usize, now: Time) {
+        self.outcome.cancelled.push(number);
+        let start = &mut self.outcome.flow_start_s[number];
+        *start = start.min(now.as_secs());
+    }
+
+    /// The policy compresses flows, which are sent as they are.
+    pub fn leave_uncompressed(&mut self) {
+        self.outcome.left_uncompressed = true;
+    }
+
+    /// Whether a flow, by its number among all flows, has ended.
+    pub fn has_flow_ended(&self, number: usize) -> bool {
+        self.outcome.flow_completion_s[number].is_finite()
+    }
+
+    /// The number of coflows that have not ended.
+    pub fn unended(&self) -> usize {
+        self.unended
     }
 
     /// Whether the coflow at an index in the trace has been released.

@@ -217,6 +217,11 @@ fn check_all_ended(
     has_stopped: bool,
 ) -> Result<(), SimError> {
     let Some((coflow, is_released)) = engine.stuck(traffic) else { return Ok(()) };
+    if let Some(coflow) = engine.first_waiting(traffic).map(str::to_owned) {
+        let (unfinished, coflows) = engine.unended();
+        let time_s = traffic.now().as_secs();
+        return Err(SimError::NeverReturns { policy, time_s, unfinished, coflows, coflow });
+    }
     let (coflow, time_s) = (coflow.to_owned(), traffic.now().as_secs());
     Err(if has_stopped {
         SimError::StandsStill { policy, time_s }

@@ -1,6 +1,6 @@
 //! The flows that are sent, and the flows that are compressed meanwhile or before.
 
-use covey_core::{Answer, CoflowId, FlowId, Ranking, Time, Traffic, Wake, WakeId, Wakes};
+use covey_core::{Answer, CoflowId, FlowId, LinkId, Ranking, Time, Traffic, Wake, WakeId, Wakes};
 use covey_trace::Availability;
 
 use crate::integration::{ClassFlows, CoflowFluids, Integration, Integrator, Network};
@@ -14,6 +14,10 @@ pub(super) struct Transfers {
     /// Whether all bytes for which the policy waits have to be counted anew: flows are followed in another way, or
     /// have moved.
     counts_anew: bool,
+    /// Whether flows have changed beside starts and ends since links were last shared.
+    is_interrupted: bool,
+    /// Whether flows may be compressed.
+    pub compresses: bool,
 }
 
 impl Transfers {
@@ -23,7 +27,7 @@ impl Transfers {
         self.integration.clear();
         self.integration.coflows_mut().set_limits(link_limits);
         self.processors.clear(ports);
-        self.counts_anew = false;
+        (self.counts_anew, self.is_interrupted, self.compresses) = (false, false, true);
     }
 
     /// Sets the shares of processors for all runs from now on.
@@ -144,6 +148,23 @@ impl Transfers {
         self.integration.restart(&mut network, flow);
     }
 
+    /// Flows are about to change beside starts and ends; no coflow is compressed. What is left of all flows is written
+    /// into the facts, and links are shared from nothing.
+    pub fn interrupt(&mut self, traffic: &mut Traffic) {
+        if !std::mem::replace(&mut self.is_interrupted, true) {
+            let mut network = Network::of(traffic);
+            self.integration.interrupt(&mut network);
+            network.allocator.clear();
+            self.counts_anew = true;
+        }
+    }
+
+    /// A coflow has got flows after an interruption, and so other links than those `before`.
+    pub fn extended(&mut self, traffic: &Traffic, id: CoflowId, before: &[LinkId]) {
+        let demand = traffic.state().coflow(id).demand();
+        self.integration.coflows_mut().extended(id, before, demand);
+    }
+
     /// Advances the processors to this round.
     pub fn advance_processors(&mut self, traffic: &mut Traffic) {
         let mut network = Network::of(traffic);
@@ -194,7 +215,10 @@ impl Transfers {
     /// Prepares the sharing of links: assigns flows to processors by the plan.
     pub fn before_sharing(&mut self, traffic: &mut Traffic, ranking: &Ranking, answer: Answer) {
         let mut network = Network::of(traffic);
-        let changed = (answer == Answer::Replaced).then_some(ranking);
+        if std::mem::take(&mut self.is_interrupted) {
+            network.allocator.clear();
+        }
+        let changed = (answer == Answer::Replaced && self.compresses).then_some(ranking);
         self.processors.plan(changed, &mut network, self.integration.coflows());
         self.hold_and_let_go(&mut network);
         self.processors.assign(&mut network, self.integration.coflows());
@@ -205,7 +229,7 @@ impl Transfers {
     /// sending; if `writes_back`, writes back the bytes left of their flows.
     pub fn take_rates(&mut self, traffic: &mut Traffic, writes_back: bool) -> &[CoflowId] {
         let mut network = Network::of(traffic);
-        let Transfers { integration, processors, counts_anew } = self;
+        let Transfers { integration, processors, counts_anew, .. } = self;
         if integration.is_superseded(network.allocator) {
             processors.record_all(&mut network, integration.coflows());
             integration.change_mode(&mut network);

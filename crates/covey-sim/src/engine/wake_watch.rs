@@ -78,6 +78,12 @@ impl WakeWatch {
         self.senders.push(sender);
     }
 
+    /// All rates have been forgotten: every wake-up has to be looked at again.
+    pub fn look_again(&mut self) {
+        self.calendar.clear();
+        self.served_classes = false;
+    }
+
     /// Takes note of the wake-ups that the policy has asked for. Returns them.
     pub fn take_fresh(&mut self, wakes: &mut Wakes) -> &[WakeId] {
         let known = self.fresh.len();

@@ -546,7 +546,8 @@ impl Integrator for ClassFlows {
 
     fn restart(&mut self, network: &mut Network<'_>, flow: FlowId) {
         let position = network.state.coflow(flow.coflow).demand().position(flow.index);
-        self.hold(network, flow.coflow, position);
+        let left = self.hold(network, flow.coflow, position);
+        write_left(network.state, flow.coflow, position as u32, left);
         network.state.restart(flow);
         // The flow starts again, in its class.
         network.allocator.adjust(network.state, flow.coflow, position, -1.0);

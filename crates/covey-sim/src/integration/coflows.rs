@@ -1,7 +1,7 @@
 //! Flows followed coflow by coflow, each coflow as a fluid.
 
 use covey_core::state::{CoflowState, State};
-use covey_core::{CoflowId, FlowId, LinkId, Time, Traffic};
+use covey_core::{CoflowId, Demand, FlowId, LinkId, Time, Traffic};
 
 use super::fluid::Fluid;
 use super::integrator::{Integrator, Network};
@@ -191,6 +191,20 @@ impl CoflowFluids {
     pub(crate) fn before_regrouping(&mut self, network: &mut Network<'_>, id: CoflowId) {
         self.begin_again(network, id);
         self.meters.forget(id);
+    }
+
+    /// Writes back the bytes left of all flows, and forgets all rates.
+    pub(super) fn interrupt(&mut self, network: &mut Network<'_>) {
+        for k in 0..network.state.present().len() {
+            let id = network.state.present()[k];
+            self.begin_again(network, id);
+            self.meters.halt(id, network.now);
+        }
+    }
+
+    /// A coflow has got flows, and so other links than those `before`.
+    pub(crate) fn extended(&mut self, id: CoflowId, before: &[LinkId], demand: &Demand) {
+        self.meters.extended(id, before, demand);
     }
 
     /// Writes back the bytes left of a coflow's flows, and forgets its rates. They have to be decided again.

@@ -83,6 +83,30 @@ impl Meters {
         meter.next = None;
     }
 
+    /// A coflow that sends nothing has got flows, and so other links than those `before`.
+    pub(super) fn extended(&mut self, id: CoflowId, before: &[LinkId], demand: &Demand) {
+        let meter = self.meters.get_mut(id.index()).filter(|meter| meter.is_on);
+        let Some(meter) = meter else { return };
+        let links = demand.links().len();
+        let (sent, reached, limit) = (
+            std::mem::take(&mut meter.sent),
+            std::mem::take(&mut meter.reached),
+            std::mem::take(&mut meter.limit),
+        );
+        meter.rate.clear();
+        meter.rate.resize(links, 0.0);
+        meter.sent.resize(links, 0.0);
+        meter.reached.resize(links, 0);
+        meter.limit.resize(links, self.limits.first().copied().unwrap_or(f64::INFINITY));
+        for (l, link) in before.iter().enumerate() {
+            let k = demand.local(link.index());
+            meter.sent[k] = sent[l];
+            meter.reached[k] = reached[l];
+            meter.limit[k] = limit[l];
+        }
+        meter.find_next();
+    }
+
     /// The policy waits for bytes of a coflow through one of its links. The meter is on.
     pub(super) fn wait(&mut self, id: CoflowId, link: LinkId) {
         let awaited = &mut self.meters[id.index()].awaited;

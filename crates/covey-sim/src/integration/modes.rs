@@ -98,6 +98,19 @@ impl Integration {
         mode != self.mode || (mode == IntegrationMode::FairFlows && other_measure)
     }
 
+    /// Flows are about to change beside starts and ends: what is left of them is written into the state, and all rates
+    /// are forgotten, so they have to be decided again from nothing.
+    pub(crate) fn interrupt(&mut self, network: &mut Network<'_>) {
+        if self.is_flow_level() {
+            in_mode!(self.write_back(network));
+            in_mode!(self.end(network));
+            self.mode = IntegrationMode::Coflows;
+            self.coflows.begin(network);
+        } else {
+            self.coflows.interrupt(network);
+        }
+    }
+
     /// Follows flows from now on in the way that the form of the allocator's rates needs.
     pub(crate) fn change_mode(&mut self, network: &mut Network<'_>) {
         in_mode!(self.end(network));

@@ -3,8 +3,9 @@
 use std::collections::HashMap;
 
 use crate::Moment;
+use crate::cluster::{ClusterEvent, Happening};
 use crate::error::{Location, TraceError, quote};
-use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES, MAX_PARENTS};
+use crate::limits::{MAX_EVENTS, MAX_FLOWS, MAX_NAME_BYTES, MAX_PARENTS};
 use crate::workload::{Coflow, Workload};
 
 /// Gets each line about what was guessed or changed in a trace.
@@ -21,6 +22,10 @@ pub(crate) struct Draft {
     positions: HashMap<String, u32>,
     /// The parents named by each coflow that has any; they may come later in the file.
     parents: Vec<(u32, Vec<String>)>,
+    /// The time of each event on the clock of the trace.
+    event_times: Vec<Moment>,
+    /// The events of flows, each by its index, with its line and the id of its coflow.
+    events: Vec<(usize, u64, String)>,
     num_flows: u64,
     num_parents: usize,
     /// Number of coflows of which tasks were merged, and the line of the first.
@@ -36,6 +41,8 @@ impl Draft {
             lines: Vec::new(),
             positions: HashMap::new(),
             parents: Vec::new(),
+            event_times: Vec::new(),
+            events: Vec::new(),
             num_flows: 0,
             num_parents: 0,
             merged: (0, 0),
@@ -107,12 +114,39 @@ impl Draft {
         Ok(())
     }
 
+    /// Number of events so far.
+    pub fn num_events(&self) -> usize {
+        self.workload.events.len()
+    }
+
+    /// Adds an event, its time, and the id of its coflow if it is of a flow. The coflow may come later.
+    pub fn push_event(
+        &mut self,
+        location: Location<'_>,
+        what: Happening,
+        at: Moment,
+        coflow: Option<String>,
+    ) -> Result<(), TraceError> {
+        let index = self.workload.events.len();
+        if index == MAX_EVENTS {
+            let expected = format_args!("at most {MAX_EVENTS} in a trace");
+            return Err(location.bad("event", expected, "more"));
+        }
+        self.events.extend(coflow.map(|coflow| (index, location.line, coflow)));
+        self.event_times.push(at);
+        self.workload.events.push(ClusterEvent { at_s: 0.0, what });
+        Ok(())
+    }
+
     /// Returns the workload, after all coflows have been added; `name` names the file.
     pub fn finish(mut self, name: &str, notes: Notes<'_>) -> Result<Workload, TraceError> {
         let origin = self.arrivals.iter().min().copied().unwrap_or_default();
         self.workload.origin = origin;
         for (coflow, arrival) in self.workload.coflows.iter_mut().zip(&self.arrivals) {
             coflow.arrival_s = arrival.since(origin);
+        }
+        for (event, at) in self.workload.events.iter_mut().zip(&self.event_times) {
+            event.at_s = at.since(origin);
         }
         if let (coflows @ 1.., line) = self.merged {
             notes(&format!(
@@ -138,6 +172,22 @@ impl Draft {
                 return Err(location.bad("parents", "each id once", found));
             }
             self.workload.coflows[child as usize].parents = parents;
+        }
+        for (index, line, id) in std::mem::take(&mut self.events) {
+            let location = Location { name, line };
+            let Some(&coflow) = self.positions.get(&id) else {
+                let expected = "the id of a coflow of this trace";
+                return Err(location.bad("coflow", expected, quote(&id)));
+            };
+            let width = self.workload.coflows[coflow as usize].width();
+            let flow = self.workload.events[index].what.flow_mut();
+            if let Some(flow) = flow {
+                if flow.flow as usize >= width {
+                    let expected = format_args!("a flow from 0 to {}", width - 1);
+                    return Err(location.bad("flow", expected, flow.flow));
+                }
+                flow.coflow = coflow;
+            }
         }
         if let Some(position) = on_a_cycle(&self.workload.coflows) {
             let line = self.lines[position];

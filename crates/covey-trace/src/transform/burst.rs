@@ -1,6 +1,6 @@
 //! Coflows that arrive together.
 
-use super::shared::bad;
+use super::shared::{bad, only_static};
 use crate::error::TraceError;
 use crate::workload::Workload;
 
@@ -11,6 +11,7 @@ use crate::workload::Workload;
 /// # Errors
 /// [`TraceError::Argument`] if `group` is 0.
 pub fn burst(workload: &Workload, group: usize) -> Result<Workload, TraceError> {
+    only_static(workload)?;
     if group == 0 {
         return Err(bad("group", "at least 1 coflow", group));
     }

@@ -23,6 +23,9 @@ pub struct Changes {
     mapper_cv: Option<Quantiles>,
     /// Numbers of coflows with two, three and four or more waves, if starts differ.
     waves: Option<[usize; 3]>,
+    /// Events, and further attempts of flows.
+    events: usize,
+    attempts: usize,
 }
 
 impl Changes {
@@ -69,6 +72,8 @@ impl Changes {
             mapper_cv: if resized { cvs() } else { None },
             waves: restarted
                 .then(|| [with_waves(2, 2), with_waves(3, 3), with_waves(4, usize::MAX)]),
+            events: after.events.len(),
+            attempts: after.coflows.iter().map(|coflow| coflow.attempts.len()).sum(),
         }
     }
 }
@@ -93,6 +98,11 @@ impl fmt::Display for Changes {
         for (k, (what, count)) in self.differences.iter().enumerate() {
             let joint = if k == 0 { "; " } else { ", " };
             write!(f, "{joint}{} {what}", counted(*count, "coflow"))?;
+        }
+        for (count, what) in [(self.events, "event"), (self.attempts, "further attempt")] {
+            if count > 0 {
+                write!(f, "; {}", counted(count, what))?;
+            }
         }
         if let Some([two, three, four]) = self.waves {
             let two = counted(two, "coflow");

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::shared::bad;
+use super::shared::{bad, only_static};
 use crate::error::TraceError;
 use crate::limits::{MAX_FLOWS, MAX_PARENTS};
 use crate::workload::{Coflow, Workload};
@@ -51,6 +51,7 @@ impl FromStr for Shape {
 /// # Errors
 /// [`TraceError::Argument`] if the result exceeds the limits on flows or parents.
 pub fn dag(workload: &Workload, shape: Shape) -> Result<Workload, TraceError> {
+    only_static(workload)?;
     let stages = shape.parents();
     let n = stages.len();
     let flows = workload.num_flows() * n;
@@ -79,5 +80,5 @@ pub fn dag(workload: &Workload, shape: Shape) -> Result<Workload, TraceError> {
             });
         }
     }
-    Ok(Workload { coflows, ..*workload })
+    Ok(workload.with_coflows(coflows))
 }

@@ -1,6 +1,6 @@
 //! Some of the coflows of a workload.
 
-use super::shared::bad;
+use super::shared::{bad, only_static};
 use crate::error::TraceError;
 use crate::stats::skew;
 use crate::workload::{Coflow, Workload};
@@ -22,6 +22,7 @@ pub struct Filter {
 /// # Errors
 /// [`TraceError::Argument`] for a skew that is not a number, and if no coflow is left.
 pub fn filter(workload: &Workload, filter: Filter) -> Result<Workload, TraceError> {
+    only_static(workload)?;
     if let Some(skew) = filter.min_skew.filter(|skew| !(skew.is_finite() && *skew >= 0.0)) {
         return Err(bad("min-skew", "a number from 0", skew));
     }
@@ -46,5 +47,5 @@ pub fn filter(workload: &Workload, filter: Filter) -> Result<Workload, TraceErro
     for coflow in &mut coflows {
         coflow.parents = coflow.parents.iter().filter_map(|&p| new_index[p as usize]).collect();
     }
-    Ok(Workload { coflows, ..*workload }.from_first_arrival())
+    Ok(workload.with_coflows(coflows).from_first_arrival())
 }

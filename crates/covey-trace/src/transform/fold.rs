@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::scale::{Scale, scale};
-use super::shared::bad;
+use super::shared::{bad, only_static};
 use crate::error::TraceError;
 use crate::workload::{Flow, Workload};
 
@@ -19,6 +19,7 @@ use crate::workload::{Flow, Workload};
 /// # Errors
 /// Those of [`scale`](scale()).
 pub fn fold(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
+    only_static(workload)?;
     let mut folded = scale(workload, by)?;
     for coflow in &mut folded.coflows {
         // Starts are not negative, so their bits have the same order.
@@ -54,6 +55,7 @@ pub fn fold(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
 /// # Errors
 /// [`TraceError::Argument`] for 0, and if coflows have parents, which would be missing.
 pub fn every(workload: &Workload, n: usize) -> Result<Workload, TraceError> {
+    only_static(workload)?;
     if n == 0 {
         return Err(bad("every", "1 or more", n));
     }
@@ -61,7 +63,7 @@ pub fn every(workload: &Workload, n: usize) -> Result<Workload, TraceError> {
         return Err(bad("every", "1 for coflows with parents", n));
     }
     let coflows = workload.coflows.iter().step_by(n).cloned().collect();
-    Ok(Workload { coflows, ..*workload }.from_first_arrival())
+    Ok(workload.with_coflows(coflows).from_first_arrival())
 }
 
 /// Drops coflows without flows. Their parents replace them as parents of their children.

@@ -1,7 +1,7 @@
 //! Mappers that send unequally, as in the cluster Mantri describes (OSDI 2010; Philae, ATC 2019,
 //! §8.1).
 
-use super::shared::{bad, counted, senders};
+use super::shared::{bad, counted, only_static, senders};
 use crate::error::TraceError;
 use crate::random::Random;
 use crate::stats::Quantiles;
@@ -36,6 +36,7 @@ const TOLERANCE: f64 = 0.02;
 /// [`TraceError::Argument`] unless 0 < `cv_p50` < `cv_p90`, and if the coflows have too
 /// few mappers for them.
 pub fn mantri(workload: &Workload, how: Mantri) -> Result<Workload, TraceError> {
+    only_static(workload)?;
     let Mantri { cv_p50, cv_p90, seed } = how;
     if !(cv_p50 > 0.0 && cv_p90 > cv_p50 && cv_p90.is_finite()) {
         return Err(bad("cv-p50, cv-p90", "0 < cv-p50 < cv-p90", format!("{cv_p50}, {cv_p90}")));

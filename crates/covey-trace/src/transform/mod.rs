@@ -6,6 +6,7 @@
 mod burst;
 mod changes;
 mod dag;
+mod failures;
 mod filter;
 mod fold;
 mod mantri;
@@ -19,6 +20,7 @@ mod waves;
 pub use burst::burst;
 pub use changes::Changes;
 pub use dag::{Shape, dag};
+pub use failures::{Failures, failures};
 pub use filter::{Filter, filter};
 pub use fold::{every, fold};
 pub use mantri::{Mantri, mantri, mapper_cv};

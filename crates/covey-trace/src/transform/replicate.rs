@@ -1,5 +1,6 @@
 //! Copies of a workload, side by side.
 
+use super::shared::only_static;
 use crate::error::TraceError;
 use crate::limits::{MAX_FLOWS, MAX_PORTS};
 use crate::workload::{Coflow, Flow, Workload};
@@ -16,6 +17,7 @@ use crate::workload::{Coflow, Flow, Workload};
 /// [`TraceError::Argument`] if `k` is 0 or the result exceeds [`MAX_PORTS`] or
 /// [`MAX_FLOWS`].
 pub fn replicate(workload: &Workload, k: u32) -> Result<Workload, TraceError> {
+    only_static(workload)?;
     let max_by_ports = MAX_PORTS / workload.ports.max(1);
     let max_by_flows = MAX_FLOWS as usize / workload.num_flows().max(1);
     let max = max_by_flows.min(max_by_ports as usize);
@@ -34,7 +36,7 @@ pub fn replicate(workload: &Workload, k: u32) -> Result<Workload, TraceError> {
         coflows.extend((0..k).map(|c| copy(coflow, c, k, c * workload.ports)));
     }
     let ports = workload.ports * k;
-    Ok(Workload { ports, coflows, ..*workload })
+    Ok(Workload { ports, ..workload.with_coflows(coflows) })
 }
 
 /// Copy number `c` of `k`, with its ports shifted by `shift`.
@@ -47,6 +49,7 @@ fn copy(coflow: &Coflow, c: u32, k: u32, shift: u32) -> Coflow {
         job: coflow.job.as_ref().map(|job| format!("{job}.{c}")),
         restarts: coflow.restarts.clone(),
         compressible: coflow.compressible.clone(),
+        attempts: coflow.attempts.clone(),
         ..*coflow
     }
 }

@@ -1,6 +1,6 @@
 //! More or less load, larger or smaller coflows, fewer ports.
 
-use super::shared::bad;
+use super::shared::{bad, only_static};
 use crate::error::TraceError;
 use crate::limits::{MAX_BYTES, MAX_TIME_S};
 use crate::workload::Workload;
@@ -8,7 +8,7 @@ use crate::workload::Workload;
 /// Factors, and the number of ports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
-    /// Factor of all times: arrivals after the origin, later starts, restarts, deadlines. 0.5
+    /// Factor of all times: arrivals and events after the origin, later starts, restarts, deadlines. 0.5
     /// doubles the load.
     pub time: f64,
     /// Factor of all sizes.
@@ -37,6 +37,9 @@ pub fn scale(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
         );
         return Err(bad("ports", expected, ports));
     }
+    if by.ports.is_some() {
+        only_static(workload)?;
+    }
     let mut workload = Workload { ports, ..workload.clone() };
     let (mut latest, mut largest) = (0.0_f64, 0.0_f64);
     for coflow in &mut workload.coflows {
@@ -54,6 +57,10 @@ pub fn scale(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
             flow.src %= ports;
             flow.dst %= ports;
         }
+    }
+    for event in &mut workload.events {
+        event.at_s *= by.time;
+        latest = latest.max(event.at_s);
     }
     if latest > MAX_TIME_S {
         return Err(bad("time", format!("times up to {MAX_TIME_S:e} s"), format!("{latest:e} s")));

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::error::TraceError;
-use crate::workload::Coflow;
+use crate::workload::{Coflow, Workload};
 
 /// The error for an invalid argument of a transformation.
 pub(super) fn bad(argument: &str, expected: impl ToString, found: impl ToString) -> TraceError {
@@ -12,6 +12,15 @@ pub(super) fn bad(argument: &str, expected: impl ToString, found: impl ToString)
         expected: expected.to_string(),
         found: found.to_string(),
     }
+}
+
+/// Refuses a workload whose events and attempts name flows and ports that a transformation changes.
+pub(super) fn only_static(workload: &Workload) -> Result<(), TraceError> {
+    if workload.is_static() {
+        return Ok(());
+    }
+    let expected = "one without events and attempts (`covey trace failures` adds them last)";
+    Err(bad("trace", expected, "one that has some"))
 }
 
 /// The sending ports of a coflow, each once, in order of their first flows, and for each flow the

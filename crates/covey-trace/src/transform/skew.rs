@@ -1,6 +1,6 @@
 //! Unequal flows inside a coflow.
 
-use super::shared::bad;
+use super::shared::{bad, only_static};
 use crate::error::TraceError;
 use crate::random::Random;
 use crate::workload::Workload;
@@ -13,6 +13,7 @@ use crate::workload::Workload;
 /// # Errors
 /// [`TraceError::Argument`] if `sigma` is not from 0 to 10.
 pub fn skew(workload: &Workload, sigma: f64, seed: u64) -> Result<Workload, TraceError> {
+    only_static(workload)?;
     if !(0.0..=10.0).contains(&sigma) {
         return Err(bad("sigma", "a number from 0 to 10", sigma));
     }

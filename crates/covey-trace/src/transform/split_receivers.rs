@@ -2,7 +2,7 @@
 
 use std::collections::{HashMap, HashSet};
 
-use super::shared::bad;
+use super::shared::{bad, only_static};
 use crate::error::TraceError;
 use crate::limits::{MAX_NAME_BYTES, MAX_PARENTS};
 use crate::workload::{Coflow, Compressible, Restart, Workload};
@@ -19,6 +19,7 @@ use crate::workload::{Coflow, Compressible, Restart, Workload};
 /// [`TraceError::Argument`] if the result exceeds the limits on parents or names, or if two coflows would
 /// have the same name.
 pub fn split_receivers(workload: &Workload) -> Result<Workload, TraceError> {
+    only_static(workload)?;
     let parts: Vec<Parts> = workload.coflows.iter().map(Parts::of).collect();
     let mut first_part = vec![0_u32];
     for parts in &parts {
@@ -58,11 +59,12 @@ pub fn split_receivers(workload: &Workload) -> Result<Workload, TraceError> {
                 job: Some(job.clone()),
                 restarts: parts.restarts(coflow, r),
                 compressible: parts.compressible(coflow, r),
+                attempts: Vec::new(),
                 ..*coflow
             });
         }
     }
-    Ok(Workload { coflows, ..*workload })
+    Ok(workload.with_coflows(coflows))
 }
 
 /// The flows of one coflow by receiver.

@@ -2,7 +2,7 @@
 
 use std::str::FromStr;
 
-use super::shared::{bad, senders};
+use super::shared::{bad, only_static, senders};
 use crate::error::TraceError;
 use crate::random::Random;
 use crate::workload::{Coflow, Workload};
@@ -61,6 +61,7 @@ const SHARES: [&[usize]; 4] = [&[100], &[90, 10], &[81, 9, 10], &[81, 9, 4, 6]];
 /// [`TraceError::Argument`] for a number of waves without published shares, an invalid
 /// rate, and if too few coflows have enough senders.
 pub fn waves(workload: &Workload, how: Waves) -> Result<Workload, TraceError> {
+    only_static(workload)?;
     let shares = (how.max as usize).checked_sub(1).and_then(|k| SHARES.get(k));
     let shares = shares.ok_or_else(|| bad("max", "1, 2, 3 or 4 waves", how.max))?;
     if !(how.rate > 0.0 && how.rate.is_finite()) {
