@@ -109,6 +109,7 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
             progress: false,
             sizes_only: false,
             regroups: knows == Unlabelled::NAME,
+            in_turn: false,
         },
         link_limits: object.getattr("link_limits")?.extract()?,
         handlers,
