@@ -286,6 +286,9 @@ impl FlowSender {
 
     /// What a failure to write means: the receiver may have refused the flow.
     fn refused(&self, error: io::Error) -> io::Error {
+        if let Some(Err(wrong)) = self.opening.as_ref().map(|opening| opening.check()) {
+            return wrong;
+        }
         if self.is_cancelled() {
             return cancelled();
         }
