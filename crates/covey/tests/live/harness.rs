@@ -1,6 +1,6 @@
 //! Coordinators and agents in processes of their own, and simulated hosts.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::net::{IpAddr, SocketAddr};
@@ -145,6 +145,9 @@ pub async fn until(seconds: u64, what: &str, mut is: impl AsyncFnMut() -> bool) 
     }
 }
 
+/// Capacity of a simulated host's link, in bytes per second.
+const LINK: f64 = 125e6;
+
 /// Bytes of each flow of the simulated hosts, by default.
 pub const SIZE: f64 = 200e3;
 
@@ -159,14 +162,16 @@ pub struct Flows {
     pub rates: BTreeMap<FlowKey, f64>,
     sent: BTreeMap<FlowKey, f64>,
     at: Option<Instant>,
-    /// Flows that have begun and that no application has named.
+    /// Flows that have begun since the last report, and that no application has named.
     appeared: Vec<Appearance>,
+    /// All flows that no application has named. While no schedule has one, it sends as fast as a link of 1 Gbps.
+    unnamed: BTreeSet<FlowKey>,
 }
 
 impl Default for Flows {
     fn default() -> Flows {
-        let (holds, rates, sent, at, appeared) = Default::default();
-        Flows { size: SIZE, holds, rates, sent, at, appeared }
+        let (holds, rates, sent, at, appeared, unnamed) = Default::default();
+        Flows { size: SIZE, holds, rates, sent, at, appeared, unnamed }
     }
 }
 
@@ -184,7 +189,9 @@ impl Fluid {
 
     /// A flow begins that no application has named.
     pub fn begin(&self, flow: Appearance) {
-        self.flows().appeared.push(flow);
+        let mut it = self.flows();
+        it.unnamed.insert(FlowKey::of_number(flow.number));
+        it.appeared.push(flow);
     }
 
     /// Starts its agent, in this process.
@@ -231,7 +238,9 @@ impl Enforcer for Fluid {
         let size = it.size;
         let appeared = std::mem::take(&mut it.appeared);
         let mut progress = Progress { appeared, ..Progress::default() };
-        for (key, rate) in it.rates.clone() {
+        let unscheduled = it.unnamed.iter().map(|key| (*key, LINK));
+        let rates: BTreeMap<FlowKey, f64> = unscheduled.chain(it.rates.clone()).collect();
+        for (key, rate) in rates {
             let sent = it.sent.entry(key).or_default();
             *sent += rate * dt;
             if *sent < size {
@@ -239,6 +248,7 @@ impl Enforcer for Fluid {
             } else {
                 progress.ended.push(Ended { key, bytes: size, wire: size });
                 it.rates.remove(&key);
+                it.unnamed.remove(&key);
                 it.sent.remove(&key);
             }
         }

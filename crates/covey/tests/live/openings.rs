@@ -40,7 +40,8 @@ async fn mistake(
     count: usize,
 ) -> (OpeningError, String) {
     let sent = tokio::time::timeout(AT_ONCE, send(coflow, flow, to, bytes, count)).await;
-    let error = sent.expect("it is said at once").expect_err("it is refused");
+    let sent = sent.unwrap_or_else(|_| panic!("flow {flow} with {bytes:?} bytes: it is not said"));
+    let error = sent.expect_err("it is refused");
     let wrong = error.get_ref().and_then(|it| it.downcast_ref::<WrongOpening>());
     let wrong = wrong.unwrap_or_else(|| panic!("{error}"));
     (wrong.why, error.to_string())

@@ -118,7 +118,8 @@ fn metrics() -> BTreeSet<String> {
     let folder = TestFolder::new();
     // Certificates have a metric of their own.
     folder.results(&["serve", "--init", "--data", "data"]);
-    let coordinator = Coordinator::new(&folder, &[]);
+    // This policy alone has a confidence.
+    let coordinator = Coordinator::new(&folder, &["--policy", "coda"]);
     let text = block_on(async {
         let tls = Credentials::of(&folder.path("data")).client().unwrap();
         let client = Client::connect(coordinator.clients, &token(&folder), Some(tls)).await;

@@ -72,7 +72,7 @@ fn a_coordinator_that_is_killed_hears_of_all_flows_again_and_groups_them() {
         let columns = ["coflow", "flows", "senders", "receivers", "sent", "rate"];
         assert_eq!(rows[0], [&columns[..], &["furthest", "flow"]].concat());
         assert_eq!(rows[1][..4], ["0", "2", "2", "1"], "{text}");
-        assert_eq!(rows[2][..7], ["1", "2", "1", "1", "0", "B", "-"], "{text}");
+        assert_eq!(rows[2][..4], ["1", "2", "1", "1"], "{text}");
         // Each flow of the second coflow is near the other one.
         let flows = client.ask("GET", "/v1/flows?why=true", &[], Vec::new()).await.unwrap();
         let flows: Page<UnnamedFlow> = serde_json::from_slice(&flows.body).unwrap();
