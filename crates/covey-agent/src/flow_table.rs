@@ -497,7 +497,13 @@ impl FlowTable {
     /// Returns what flows have done since the last call.
     pub fn take_progress(&mut self) -> Progress {
         let unreported = std::mem::take(&mut self.unreported);
-        let Unreported { ended, written, opened, sent, openings } = unreported;
+        let Unreported { ended, written, opened, sent, mut openings } = unreported;
+        // A flow that was opened once more after its end is asked for when the coordinator has heard of the end.
+        let is_new = |opening: &mut FlowOpening| {
+            self.opening.contains_key(&(opening.key, opening.side))
+                && ended.iter().any(|it| it.key == opening.key)
+        };
+        self.unreported.openings = openings.extract_if(.., is_new).collect();
         let (refused, unproven) = self.proofs.take_counts();
         Progress {
             ended,

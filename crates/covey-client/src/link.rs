@@ -199,6 +199,11 @@ impl OwnFlows {
     fn take_messages(&mut self) -> Vec<FromApp> {
         let mut out = Vec::new();
         let News { opened, written, ended, gone, opens } = std::mem::take(&mut self.news);
+        // What was opened once more is over first.
+        let (again, ended) = ended.into_iter().partition(|key| self.flows.contains_key(key));
+        let (gone_before, gone): (Vec<FlowKey>, Vec<FlowKey>) =
+            gone.into_iter().partition(|key| self.flows.contains_key(key));
+        self.say_over(again, &gone_before, &mut out);
         // Before proofs are asked for: the answers come in this order, too.
         out.extend(opens.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Opens(some.to_vec())));
         self.proving.take_messages(&mut out);
@@ -213,6 +218,12 @@ impl OwnFlows {
             out.extend(each.map(|some| FromApp::Connected(some.to_vec())));
         }
         out.extend(written.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Written(some.to_vec())));
+        self.say_over(ended, &gone, &mut out);
+        out
+    }
+
+    /// Says that flows have ended, and that others have been abandoned.
+    fn say_over(&self, ended: Vec<FlowKey>, gone: &[FlowKey], out: &mut Vec<FromApp>) {
         let ended = ended.into_iter().filter_map(|key| {
             let Written { bytes, wire } = *self.unacknowledged.get(&key)?;
             Some(Ended { key, bytes: bytes as f64, wire: wire as f64 })
@@ -220,7 +231,6 @@ impl OwnFlows {
         let ended: Vec<Ended> = ended.collect();
         out.extend(ended.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Ended(some.to_vec())));
         out.extend(gone.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Gone(some.to_vec())));
-        out
     }
 
     fn report(&self) -> Vec<FromApp> {
