@@ -189,7 +189,7 @@ fn shuffles(spread_s: f64) -> Workload {
     let mut arrival_s = 0.0;
     let mut coflow = |k: u32| {
         arrival_s += 0.2 * (0.5 + unit());
-        let bytes = if k % 4 == 0 { 4e6 } else { 1e5 };
+        let bytes = if k.is_multiple_of(4) { 4e6 } else { 1e5 };
         let pairs = (0..4).flat_map(|src| (4..8).map(move |dst| (src, dst)));
         let flows = pairs.map(|(src, dst)| Flow { src, dst, bytes, start_s: spread_s * unit() });
         Coflow::new(k.to_string(), arrival_s, flows.collect())

@@ -23,7 +23,8 @@ pub(super) const FIGURE_1: Item = Item {
                 coflows.iter().flat_map(|c| &c.flows).map(|flow| flow.bytes).collect();
             let all: f64 = sizes.iter().sum();
             let small = sizes.iter().filter(|size| **size < LARGE).count() as f64;
-            let large: f64 = sizes.iter().filter(|size| **size > LARGE).sum();
+            let large =
+                sizes.iter().filter(|size| **size > LARGE).fold(0.0, |sum, size| sum + size);
             let rows = [
                 ("flows below 10 GB", 100.0 * small / sizes.len() as f64, "flows"),
                 ("traffic of flows above 10 GB", 100.0 * large / all, "bytes"),
