@@ -514,14 +514,12 @@ impl Agent {
     /// The coordinator has answered what is registered of a flow.
     fn found(&mut self, answer: &OpeningAnswer) {
         let key = self.names.present(answer.key);
-        match answer.found {
-            Ok(FlowFacts { peer, .. }) if answer.side == Side::Sends => {
-                // It may have ended meanwhile.
-                if !self.unacknowledged.contains_key(&key) {
-                    self.turns.opened(key, peer);
-                }
-            }
-            _ => {}
+        // It may have ended meanwhile.
+        if let Ok(FlowFacts { peer, .. }) = answer.found
+            && answer.side == Side::Sends
+            && !self.unacknowledged.contains_key(&key)
+        {
+            self.turns.opened(key, peer);
         }
     }
 
