@@ -182,13 +182,6 @@ impl OwnFlows {
         self.flows.get(&key).is_some_and(|flow| Arc::ptr_eq(&flow.gate, gate))
     }
 
-    /// Whether the coordinator is still to say if a flow is opened rightly.
-    fn awaits_opening(&self, key: FlowKey) -> bool {
-        let opening =
-            self.openings.get(&(key, Side::Sends)).and_then(|(opening, _)| opening.upgrade());
-        self.checks_openings && opening.is_some_and(|opening| !opening.is_answered())
-    }
-
     /// The agent is to ask what is registered of a flow.
     fn ask_opening(&mut self, key: FlowKey, side: Side, bytes: f64) {
         if self.agent.is_some() && self.checks_openings {
@@ -601,14 +594,14 @@ fn heard(link: &Link, message: ToApp) -> io::Result<()> {
         }
         ToApp::Acknowledged(keys) => {
             for key in keys {
-                own.unacknowledged.remove(&key);
-                // The coordinator has ended a flow that is still open here. If it was never open there, the answer to
-                // its opening says why.
+                // An end that the application has told. The flow may have been opened once more.
+                if own.unacknowledged.remove(&key).is_some() {
+                    continue;
+                }
+                // The coordinator has ended a flow that is still open here.
                 if let Some(mut flow) = own.flows.remove(&key) {
                     flow.is_cancelled = true;
-                    if !own.awaits_opening(key) {
-                        own.set_gate(&flow);
-                    }
+                    own.set_gate(&flow);
                     own.flows.insert(key, flow);
                 }
             }
@@ -622,9 +615,6 @@ fn heard(link: &Link, message: ToApp) -> io::Result<()> {
                 let opening = own.openings.get(&at).and_then(|(opening, _)| opening.upgrade());
                 if let Some(opening) = opening {
                     opening.answered(answer);
-                }
-                if let Some(flow) = own.flows.get(&answer.key) {
-                    own.set_gate(flow);
                 }
                 if answer.side == Side::Receives {
                     own.openings.remove(&at);

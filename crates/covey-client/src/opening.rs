@@ -40,11 +40,6 @@ impl Opening {
         }
     }
 
-    /// Whether the coordinator has answered.
-    pub fn is_answered(&self) -> bool {
-        self.lock().found.is_some()
-    }
-
     /// Whether the flow is opened rightly, as far as is known.
     ///
     /// # Errors
