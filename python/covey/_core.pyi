@@ -114,8 +114,8 @@ class Trace:
         - bytes: the size of the flow.
 
         These columns may be left out: start_s (start of the flow, in seconds after the arrival),
-        restart_s (when it loses what it has sent) and attempt (the number, among the rows of the coflow,
-        of an earlier flow that carries the same bytes); and, the same in all rows of a coflow, weight,
+        restart_s (when it loses what it has sent) and attempt (the number, among the coflow's rows, of
+        an earlier flow that carries the same bytes); and, the same in all rows of a coflow, weight,
         deadline_s (time allowed after the arrival), job (a name), parents (a list of coflows that end
         before this one is released). Other columns are not looked at.
 

@@ -29,6 +29,12 @@ def test_results_are_known(tiny: covey.Trace) -> None:
     assert "CCT (s)" in result._repr_html_()
 
 
+@pytest.mark.filterwarnings("error")
+def test_defaults_are_not_warned_of(tiny: covey.Trace) -> None:
+    covey.simulate(tiny, "sebf")
+    covey.compare(tiny, "fair,sebf")
+
+
 def test_a_network_with_a_core_has_its_hosts_as_ports(tiny: covey.Trace) -> None:
     fabric = "fat-tree:k=4,oversub=4"
     result = covey.simulate(tiny, "sebf", fabric=fabric, bound=True)
