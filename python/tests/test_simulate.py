@@ -32,6 +32,7 @@ def test_results_are_known(tiny: covey.Trace) -> None:
 @pytest.mark.filterwarnings("error")
 def test_defaults_are_not_warned_of(tiny: covey.Trace) -> None:
     covey.simulate(tiny, "sebf")
+    covey.simulate(tiny, "sebf", cpu=1.0)
     covey.compare(tiny, "fair,sebf")
 
 

@@ -26,7 +26,7 @@ impl Setup {
                 "the metric changes nothing: no policy compares flows (coda does)".to_owned(),
             );
         }
-        if self.cpu != "1" && contenders.iter().all(|it| it.compression.is_none()) {
+        if self.cpu.parse() != Ok(1.0) && contenders.iter().all(|it| it.compression.is_none()) {
             lines.push(
                 "cpu changes nothing: no policy compresses flows (compress=lz4 does)".to_owned(),
             );
@@ -91,6 +91,8 @@ mod tests {
         let compressing = Setup { cpu: "0.5".to_owned(), ..Setup::default() };
         assert_eq!(lines(&compressing, "trace.txt", "fair,sebf:compress=lz4"), [""; 0]);
         assert!(lines(&compressing, "trace.txt", "fair")[0].starts_with("cpu changes nothing"));
+        let whole = Setup { cpu: "1.0".to_owned(), ..Setup::default() };
+        assert_eq!(lines(&whole, "trace.txt", "fair"), [""; 0]);
         let unbarred = Setup { barrier: false, ..Setup::default() };
         assert!(
             lines(&unbarred, "trace.txt", "fair")[0].starts_with("barrier=false changes nothing")
