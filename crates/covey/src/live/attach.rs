@@ -117,7 +117,13 @@ impl Attach {
         let ends_after = ends_after.map(|text| quantity::time("--for", text)).transpose()?;
         let (target, child) = self.target()?;
         let after = ends_after.map(Duration::from_secs_f64);
-        let mut end = End { child, after, asked: Box::pin(process::asked_to_end()) };
+        let mut end = End {
+            child,
+            after,
+            asked: Box::pin(async {
+                process::asked_to_end().await;
+            }),
+        };
         if self.observe {
             self.observe(target, &mut end)
         } else {

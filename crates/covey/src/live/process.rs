@@ -112,16 +112,18 @@ pub fn runtime_here() -> Result<Runtime, Failure> {
     runtime.map_err(|error| Failure::Other(format!("runtime: {error}")))
 }
 
-/// Completes when the process receives a signal to end.
-pub async fn asked_to_end() {
+/// Completes when the process receives a signal to end, from this call on. It is called in a runtime.
+pub fn asked_to_end() -> impl Future<Output = ()> {
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
-    let (Ok(mut term), Ok(mut int)) = signals else {
-        // Without handlers the signals end the process by themselves.
-        return std::future::pending().await;
-    };
-    tokio::select! {
-        _ = term.recv() => {}
-        _ = int.recv() => {}
+    async move {
+        let (Ok(mut term), Ok(mut int)) = signals else {
+            // Without handlers the signals end the process by themselves.
+            return std::future::pending().await;
+        };
+        tokio::select! {
+            _ = term.recv() => {}
+            _ = int.recv() => {}
+        }
     }
 }
 

@@ -74,13 +74,14 @@ impl Relay {
             let other = |error: std::io::Error| Failure::Other(error.to_string());
             let agents = relay.address().map_err(other)?;
             let health = relay.health_address().map_err(other)?;
+            let end = process::asked_to_end();
             // Printed for a caller that used port 0 or that waits for the relay.
             output::print(|out| {
                 writeln!(out, "agents {agents}")?;
                 health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(relay.run(process::asked_to_end(), reload).await?)
+            Ok(relay.run(end, reload).await?)
         })
     }
 }

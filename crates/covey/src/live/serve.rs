@@ -180,6 +180,7 @@ impl Serve {
             let other = |error: std::io::Error| Failure::Other(error.to_string());
             let (clients, agents) = server.addresses().map_err(other)?;
             let health = server.health_address().map_err(other)?;
+            let end = process::asked_to_end();
             // Printed for a caller that used port 0 or that waits for the coordinator.
             output::print(|out| {
                 writeln!(out, "clients {clients}")?;
@@ -187,7 +188,7 @@ impl Serve {
                 health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
-            Ok(server.run(process::asked_to_end(), reload).await?)
+            Ok(server.run(end, reload).await?)
         })
     }
 

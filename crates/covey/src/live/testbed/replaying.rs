@@ -63,7 +63,9 @@ pub fn watch_signals() -> Result<Arc<AtomicBool>, Failure> {
     let stop = Arc::new(AtomicBool::new(false));
     let (runtime, asked) = (process::runtime(1)?, stop.clone());
     std::thread::spawn(move || {
-        runtime.block_on(process::asked_to_end());
+        runtime.block_on(async {
+            process::asked_to_end().await;
+        });
         asked.store(true, Ordering::Relaxed);
     });
     Ok(stop)
