@@ -50,11 +50,11 @@ def test_optional_columns_and_others() -> None:
 
 
 def test_a_further_attempt_of_a_flow() -> None:
-    flows = {**FLOWS, "bytes": [5, 5, 1], "attempt": [float("nan"), 0.0, None]}
+    flows = {**FLOWS, "bytes": [5, 1, 5], "attempt": [float("nan"), None, 0.0]}
     line = covey.Trace.from_flows(flows).dumps().decode().splitlines()[1]
     assert '{"src":1,"dst":2,"bytes":5,"attempt":0}' in line
     with pytest.raises(covey.InputError, match="attempt: expected the index of an earlier flow"):
-        covey.Trace.from_flows({**flows, "attempt": [None, 7, None]})
+        covey.Trace.from_flows({**flows, "attempt": [None, None, 7]})
 
 
 @pytest.mark.parametrize("library", ["covey", "pandas", "polars", "pyarrow", "numpy"])

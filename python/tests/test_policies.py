@@ -107,7 +107,8 @@ def test_a_check_shows_the_workload_on_which_a_policy_raises() -> None:
         covey.check_policy(Breaks)
     said = str(error.value)
     assert said.startswith("the policy raised ZeroDivisionError: as it happens\nlinks of [")
-    assert '{"covey_trace":1,"ports":1,"coflows":1}' in said
+    assert '{"covey_trace":1,"ports":1,"coflows":1' in said
+    assert said.rstrip().endswith("}")
     assert isinstance(error.value.__cause__, ZeroDivisionError)
     with pytest.raises(covey.ConformanceError, match="a large coflow is followed by 4000 small"):
         covey.check_policy(BreaksAtTheEnd)
