@@ -2,8 +2,8 @@
  * most 100 bytes pass, so acknowledgements of what the other side sends flow; and every ten seconds one of any length,
  * so that few connections are given up. What has been sent before may be sent again: if a packet is lost while its flow
  * is held and is kept back, TCP waits longer after each try, and still waits when the flow is let go. A socket that is
- * not in the map is left alone. Nobody is held if the process that holds has not written into `beat` for two seconds: it
- * may have been stopped.
+ * not in the map is left alone. Nobody is held after the time in `until`, which the process that holds puts off as long
+ * as it follows what its flows do: one that has been stopped, or that gets no processor, holds nobody.
  *
  * scripts/bpf.sh builds hold.bpf.o from this file. */
 #include <linux/bpf.h>
@@ -19,7 +19,6 @@ static struct bpf_tcp_sock *(*const tcp_sock)(struct bpf_sock *sk) = (void *)BPF
 
 #define SMALL 100
 #define PASS_EVERY_NS (10ull * 1000 * 1000 * 1000)
-#define BEAT_NS (2ull * 1000 * 1000 * 1000)
 
 /* By the cookie of a socket: when it was last let through, in nanoseconds since the start of the machine. */
 struct {
@@ -29,13 +28,13 @@ struct {
 	__u64 *value;
 } held SEC(".maps");
 
-/* When the process that holds was last there, in the same nanoseconds. */
+/* Until when flows are held, in the same nanoseconds. */
 struct {
 	int (*type)[BPF_MAP_TYPE_ARRAY];
 	int (*max_entries)[1];
 	__u32 *key;
 	__u64 *value;
-} beat SEC(".maps");
+} until SEC(".maps");
 
 /* Whether a packet was sent before: it begins before what TCP sends next. */
 static __attribute__((always_inline)) int was_sent(struct __sk_buff *skb)
@@ -68,8 +67,8 @@ SEC("cgroup_skb/egress") int hold(struct __sk_buff *skb)
 		return 1;
 	__u64 now = ktime_get_ns();
 	__u32 first = 0;
-	__u64 *beaten = map_lookup_elem(&beat, &first);
-	if (!beaten || (now > *beaten && now - *beaten > BEAT_NS))
+	__u64 *end = map_lookup_elem(&until, &first);
+	if (!end || now > *end)
 		return 1;
 	if (now < *passed || now - *passed < PASS_EVERY_NS)
 		return 0;

@@ -379,7 +379,7 @@ impl Attached {
 impl Enforcer for Attached {
     fn apply(&mut self, _: (u64, u64), flows: &BTreeMap<FlowKey, Share>) -> io::Result<()> {
         if let Some(hold) = &mut self.hold {
-            hold.beat();
+            hold.renew();
         }
         let listed = flows.iter().filter_map(|(key, share)| Some((key.number()?, *share)));
         let listed: BTreeMap<u64, Share> = listed.collect();
@@ -393,7 +393,7 @@ impl Enforcer for Attached {
 
     fn progress(&mut self) -> Progress {
         if let Some(hold) = &mut self.hold {
-            hold.beat();
+            hold.renew();
         }
         let not_seen = |error| {
             tracing::warn!(%error, "connections were not seen");

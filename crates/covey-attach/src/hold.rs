@@ -11,10 +11,14 @@ use crate::pace::may_take_sockets;
 
 const OBJECT: &[u8] = include_bytes!("../bpf/hold.bpf.o");
 
+/// For so long flows are held after this process has last said that it follows them, in nanoseconds. It does so fifty
+/// times a second: one that is silent for longer was stopped, or gets no processor, and what it knows is old.
+const LEASE_NS: u64 = 250_000_000;
+
 /// The sockets that are held.
 pub struct Hold {
     held: HashMap<MapData, u64, u64>,
-    beat: Array<MapData, u64>,
+    until: Array<MapData, u64>,
     /// Holds as long as it is there.
     _program: Ebpf,
 }
@@ -34,9 +38,9 @@ impl Hold {
         program
             .attach(root()?, CgroupSkbAttachType::Egress, CgroupAttachMode::Single)
             .map_err(BpfError::refused)?;
-        let (held, beat) = (map(&mut object, "held")?, map(&mut object, "beat")?);
-        let mut hold = Hold { held, beat, _program: object };
-        hold.beat();
+        let (held, until) = (map(&mut object, "held")?, map(&mut object, "until")?);
+        let mut hold = Hold { held, until, _program: object };
+        hold.renew();
         Ok(hold)
     }
 
@@ -48,11 +52,11 @@ impl Hold {
         self.held.insert(cookie, now_ns(), 0).map_err(io::Error::other)
     }
 
-    /// This process is there. It is to say so several times a second: after two seconds of silence nobody is held, for
-    /// it may have been stopped.
-    pub fn beat(&mut self) {
+    /// This process follows what its flows do. It is to say so many times a second: after a quarter of a second of
+    /// silence nobody is held, for what was decided is old by then.
+    pub fn renew(&mut self) {
         // The only entry is always there.
-        let _ = self.beat.set(0, now_ns(), 0);
+        let _ = self.until.set(0, now_ns() + LEASE_NS, 0);
     }
 
     /// Lets a socket go on. What it could not send it sends when it tries again, which

@@ -61,6 +61,21 @@ impl Sender {
         bytes as f64 / begin.elapsed().as_secs_f64()
     }
 
+    /// The same while an agent follows its flows. First what has left the socket arrives.
+    fn rate_under(&self, attached: &mut Attached) -> f64 {
+        let mut follow = |ms: u64| {
+            for _ in 0..ms / 10 {
+                let _ = attached.progress();
+                thread::sleep(Duration::from_millis(10));
+            }
+        };
+        follow(50);
+        let (begin, before) = (Instant::now(), self.read.load(Ordering::Relaxed));
+        follow(200);
+        let bytes = self.read.load(Ordering::Relaxed) - before;
+        bytes as f64 / begin.elapsed().as_secs_f64()
+    }
+
     fn port(&self) -> u16 {
         self.stream.local_addr().expect("its address").port()
     }
@@ -178,21 +193,38 @@ fn a_flow_is_held_paced_and_left_as_it_was() {
     let number = number(&mut attached, sender.port());
     let free = sender.rate();
     attached.apply((1, 1), &share(number, 0.0)).expect("a schedule");
-    // What had left the socket arrives.
-    thread::sleep(Duration::from_millis(50));
-    assert_eq!(sender.rate(), 0.0, "it is held");
+    assert_eq!(sender.rate_under(&mut attached), 0.0, "it is held");
     attached.apply((1, 2), &share(number, 4e6)).expect("a schedule");
     let paced = sender.rate();
     assert!((1e6..8e6).contains(&paced), "{paced} of {free} bytes a second");
     assert_eq!(max_pace(sender.port()), 4_000_000);
     attached.apply((1, 3), &share(number, 0.0)).expect("a schedule");
-    thread::sleep(Duration::from_millis(50));
-    assert_eq!(sender.rate(), 0.0, "it is held again");
+    assert_eq!(sender.rate_under(&mut attached), 0.0, "it is held again");
     // The end of the one who holds lets it go.
     drop(attached);
     assert_eq!(max_pace(sender.port()), UNPACED);
     let after = sender.rate();
     assert!(after > 10.0 * paced, "{after} bytes a second");
+}
+
+#[test]
+fn an_agent_that_does_not_run_holds_nobody() {
+    let _alone = alone();
+    let hold = match Hold::new() {
+        Ok(hold) => hold,
+        Err(error) if must_run() => panic!("{error}"),
+        Err(error) => return eprintln!("skipped: {error}"),
+    };
+    let sender = Sender::start();
+    let mut attached =
+        Attached::new(own(), Ignored::default(), Some(hold), None).expect("INET_DIAG");
+    let number = number(&mut attached, sender.port());
+    attached.apply((1, 1), &share(number, 0.0)).expect("a schedule");
+    assert_eq!(sender.rate_under(&mut attached), 0.0, "it is held");
+    // The lease is over after a quarter of a second, and TCP tries again twice a second.
+    thread::sleep(Duration::from_secs(1));
+    assert!(sender.rate() > 1e6, "nobody follows it");
+    assert_eq!(sender.rate_under(&mut attached), 0.0, "it is held again");
 }
 
 /// The mark of packets that a connection sends.
