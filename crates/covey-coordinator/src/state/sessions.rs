@@ -299,6 +299,7 @@ impl CoordinatorState {
         self.rounds.next_check = self.now + self.config.heartbeat_s;
         self.give_up_awaited_ends();
         self.end_silent();
+        self.follow_delay();
         self.follow_leases();
         self.journal.retry(&mut self.effects);
         for port in 0..self.agents.ports() {

@@ -4,10 +4,12 @@
 //! To hold or to pace a flow pays only where decisions are right and come in time. So a flow is left alone
 //! - while the policy cannot tell coflows apart ([`Confidence`](covey_core::Confidence));
 //! - until it has sent more than its link carries during [`DECISIONS`] decisions. A shorter flow would have ended before
-//!   anything that is decided of it could help.
+//!   anything that is decided of it could help. Where decisions come late all of a sudden, on a host or a network that is
+//!   overloaded, flows are left alone again that have not sent half as much.
 
 use covey_proto::{FlowId, FlowKey};
 
+use super::announced::AnnouncedFlow;
 use super::assignments::Service;
 use super::coordinator::CoordinatorState;
 
@@ -19,11 +21,25 @@ impl CoordinatorState {
     pub(super) fn take_over(&mut self, id: FlowId) {
         let Some(&flow) = self.announced.get(id).filter(|flow| !flow.is_taken) else { return };
         let is_in_group = self.coflows.ids.key(FlowKey::of_id(id)).is_some();
-        let link = self.driver.state().fabric().capacity()[flow.src as usize];
-        let few = DECISIONS * self.agents.decision_s() * link;
-        if is_in_group && flow.sent >= few && self.rounds.trusts_groups {
+        if is_in_group && flow.sent >= self.few(&flow) && self.rounds.trusts_groups {
             self.announced.set_taken(id, true);
             self.agents.taken(flow.src, flow.number);
+        }
+    }
+
+    /// Bytes that the link of a flow carries during [`DECISIONS`] decisions.
+    fn few(&self, flow: &AnnouncedFlow) -> f64 {
+        let link = self.driver.state().fabric().capacity()[flow.src as usize];
+        DECISIONS * self.agents.decision_s() * link
+    }
+
+    /// Leaves flows alone for which decisions have become too slow.
+    pub(super) fn follow_delay(&mut self) {
+        for id in self.announced.ids() {
+            let flow = self.announced.get(id).filter(|flow| flow.is_taken);
+            if flow.is_some_and(|flow| flow.sent < 0.5 * self.few(flow)) {
+                self.spare(id);
+            }
         }
     }
 

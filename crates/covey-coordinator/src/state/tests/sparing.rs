@@ -75,6 +75,7 @@ fn a_flow_that_is_shorter_than_decisions_take_is_left_alone() {
     // The newest value counts an eighth: 10 ms. Four decisions take as long as 40,000 bytes on a link of a megabyte per
     // second.
     assert!((core.decision_s() - 0.01).abs() < 1e-9, "{}", core.decision_s());
+    sends(&mut core, 1, 50_000.0, 3.0);
     appears(&mut core, 2, 3.0);
     assert_eq!(decided(&mut core, 3.0, 0.01), (vec![], vec![]));
     sends(&mut core, 2, 39_000.0, 3.1);
@@ -83,6 +84,24 @@ fn a_flow_that_is_shorter_than_decisions_take_is_left_alone() {
     assert_eq!(decided(&mut core, 3.2, 0.01), (vec![2], vec![]));
     sends(&mut core, 2, 42_000.0, 3.3);
     assert_eq!(decided(&mut core, 3.3, 0.01), (vec![], vec![]), "it is told once");
+}
+
+#[test]
+fn where_decisions_have_become_late_short_flows_are_let_go() {
+    let mut core = coordinator("coda:delta=0");
+    appears(&mut core, 1, 1.0);
+    appears(&mut core, 2, 1.0);
+    assert_eq!(decided(&mut core, 1.0, 0.8), (vec![1, 2], vec![]));
+    // A tenth of a second in the mean: during four decisions a link of a megabyte per second carries 400,000 bytes.
+    assert!((core.decision_s() - 0.1).abs() < 1e-9, "{}", core.decision_s());
+    sends(&mut core, 1, 190_000.0, 3.0);
+    sends(&mut core, 2, 210_000.0, 3.0);
+    assert_eq!(decided(&mut core, 3.0, 0.0), (vec![], vec![1]));
+    // The mean has fallen a little.
+    sends(&mut core, 1, 300_000.0, 5.0);
+    assert_eq!(decided(&mut core, 5.0, 0.0), (vec![], vec![]));
+    sends(&mut core, 1, 410_000.0, 7.0);
+    assert_eq!(decided(&mut core, 7.0, 0.0), (vec![1], vec![]));
 }
 
 #[test]
