@@ -29,8 +29,8 @@ use covey_core::{Address, Observed};
 const FIRST_GAP_S: f64 = 0.1;
 /// Ports from here on are chosen by kernels.
 const FIRST_EPHEMERAL: u16 = 32_768;
-/// Gaps between two estimates of the time that separates bursts. Before the first of these there is one after each
-/// [`MIN_GAPS`]: whether groups can be told apart is to be known soon.
+/// Gaps between two estimates of the time that separates bursts. The first ones come with [`MIN_GAPS`], and whenever
+/// their number has doubled.
 const GAPS_PER_ESTIMATE: u32 = 4_096;
 /// Estimates after which earlier gaps count half.
 const ESTIMATES_PER_HALVING: u32 = 16;
@@ -349,7 +349,7 @@ impl Observer {
         self.gaps.add(gap_s);
         self.since[0] += 1;
         let [gaps, estimates] = self.since;
-        let is_early = estimates == 0 && gaps.is_multiple_of(MIN_GAPS);
+        let is_early = estimates == 0 && gaps >= MIN_GAPS && gaps.is_power_of_two();
         if gaps < GAPS_PER_ESTIMATE && !is_early {
             return;
         }
