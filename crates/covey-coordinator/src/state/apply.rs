@@ -207,11 +207,12 @@ impl CoordinatorState {
     fn restart(&mut self, key: FlowKey) {
         self.serve_again(key);
         let Some(coflow) = self.coflows.get_mut(key.coflow) else { return };
-        // A flow that does not use its rate starts again too.
+        // A flow that cannot go on now starts again too, and goes on from nothing when it can.
         let is_active = match coflow.flows.get(key.flow).map(|flow| flow.stage) {
             Some(Stage::Active) => true,
-            Some(Stage::Unused(_) | Stage::Held) => false,
-            _ => return,
+            Some(Stage::Stalled | Stage::Unused(_) | Stage::Held) => false,
+            // It was served again above. A repaired journal may lack the record that added the flow.
+            Some(Stage::Written | Stage::Ended) | None => return,
         };
         coflow.flows.restart(key.flow);
         let flow = coflow.policy_flow(key.flow);
@@ -237,6 +238,8 @@ impl CoordinatorState {
             let key = FlowKey { coflow: serial, flow };
             self.withdraw(key);
             self.finish(key, sent, wire);
+            // Applications that have the flow open hear that nobody needs it.
+            self.tell_cancelled(key);
         }
         self.driver.leave(id);
         let removed = true;

@@ -22,6 +22,10 @@ impl CoordinatorState {
             let name = self.coflows.ids.key(opening.key).unwrap_or(opening.key);
             if self.is_cancelled(name) {
                 self.tell_cancelled(name);
+            } else if opening.side == Side::Sends && self.is_removed(name.coflow) {
+                // An application that opened it before hears that, too.
+                self.agents.get_mut(port).letters.acknowledged.push(opening.key);
+                self.agents.wake(port);
             }
             match self.opening(port, opening) {
                 Some(found) => self.answer_opening(port, opening, found),
@@ -34,6 +38,11 @@ impl CoordinatorState {
     fn is_cancelled(&self, name: FlowKey) -> bool {
         let coflow = self.coflows.get(name.coflow);
         coflow.is_some_and(|coflow| coflow.flows.cancelled().contains(&name.flow))
+    }
+
+    /// Whether a client has given a coflow up.
+    fn is_removed(&self, serial: u64) -> bool {
+        self.coflows.gone.get(serial).is_some_and(|summary| summary.removed)
     }
 
     /// What is registered of a flow that is opened, or why it is opened wrongly. `None`: the flow may yet be added.

@@ -2,7 +2,7 @@
 
 use covey_api::{CoflowSpec, CoflowState, Flow, Move, Update};
 use covey_core::{Fabric, Time};
-use covey_proto::{Ended, FlowKey, FromAgent, Hello, Sent, ToAgent, VERSION};
+use covey_proto::{Ended, FlowKey, FlowOpening, FromAgent, Hello, Sent, Side, ToAgent, VERSION};
 
 use super::super::{Config, CoordinatorState, Event, Output};
 use super::helpers::{answer, core, settle, status};
@@ -63,6 +63,54 @@ fn a_flow_that_is_cancelled_ends_with_what_it_has_sent_and_its_agent_is_told() {
     let (events, _) = change(&mut core, Update { cancel: vec![1], ..Update::default() }, 2.0);
     assert!(events.contains(&Event::Ended { id: 0 }), "{events:?}");
     assert_eq!(status(&mut core, 0, 2.0).state, CoflowState::Ended);
+}
+
+#[test]
+fn the_flows_of_a_coflow_that_is_given_up_are_cancelled() {
+    let mut core = core("fifo", &[&[(0, 1), (2, 3)], &[(0, 1)]]);
+    end(&mut core, 2, B, 0.5);
+    core.request(9, Request::Remove { id: 0 }, Time::from_secs(1.0));
+    assert_eq!(acknowledged(&settle(&mut core, 1.0).1), [A]);
+    assert_eq!(status(&mut core, 0, 1.0).state, CoflowState::Removed);
+    // An agent that was away names its open flows again.
+    let opening = |coflow| FlowOpening {
+        key: FlowKey { coflow, ..A },
+        side: Side::Sends,
+        bytes: f64::INFINITY,
+    };
+    let opened = FromAgent::Opened(vec![opening(0), opening(1)]);
+    core.heard(0, opened, Time::from_secs(2.0));
+    assert_eq!(acknowledged(&settle(&mut core, 2.0).1), [A]);
+}
+
+#[test]
+fn a_flow_whose_host_is_lost_begins_again_when_the_host_is_back() {
+    let fabric = Fabric::big_switch(4, 1e6).expect("a fabric");
+    let policy = covey_sched::build("fifo").expect("a policy").policy;
+    let config = Config { lost_after_s: 10.0, ..Config::default() };
+    let mut core = CoordinatorState::new(fabric, policy, config, 1, [], Time::ZERO);
+    let hello = |port| Hello { version: VERSION, port, holds: (0, 0), token: Vec::new() };
+    let join = |core: &mut CoordinatorState, port: u32, session: u64, now_s: f64| {
+        core.heard(session, FromAgent::Hello(hello(port)), Time::from_secs(now_s));
+    };
+    (0..4).for_each(|port| join(&mut core, port, u64::from(port), 0.0));
+    let spec = CoflowSpec::of(vec![Flow::new(0, 1, Some(1e9))]);
+    core.request(0, Request::Register { spec, key: None }, Time::ZERO);
+    settle(&mut core, 0.0);
+    let sent = Sent { key: A, bytes: 5.0, wire: 5.0 };
+    core.heard(0, FromAgent::Sent(vec![sent]), Time::from_secs(1.0));
+    core.closed(0);
+    (1..4).for_each(|port| core.heard(port, FromAgent::Alive, Time::from_secs(11.5)));
+    settle(&mut core, 11.5);
+    assert_eq!(status(&mut core, 0, 11.5).state, CoflowState::Stalled);
+    change(&mut core, Update { restart: vec![0], ..Update::default() }, 12.0);
+    let flow = core.coflows.flow(A).expect("it is registered");
+    assert_eq!((flow.stage, flow.sent), (super::super::flows::Stage::Stalled, 0.0));
+    join(&mut core, 0, 9, 13.0);
+    settle(&mut core, 13.0);
+    let flow = core.coflows.flow(A).expect("it is registered");
+    assert_eq!((flow.stage, flow.sent), (super::super::flows::Stage::Active, 0.0));
+    assert_eq!(status(&mut core, 0, 13.0).state, CoflowState::Active);
 }
 
 #[test]
