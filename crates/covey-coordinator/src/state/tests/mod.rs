@@ -2,6 +2,7 @@
 
 mod attempts;
 mod barriers;
+mod clock;
 mod flow_ids;
 mod flow_tokens;
 mod following;
