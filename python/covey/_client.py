@@ -36,14 +36,13 @@ class Client(Base):
 
     It finds the agent of its host at the socket `agent`, and the `coordinator`; `credentials` is a
     folder with `token`, and `ca.pem` where the coordinator speaks TLS. `hold_max` is how many
-    seconds a flow waits each time before it is sent unscheduled (None: for ever), and `start_small`
-    how many bytes it may send before a schedule has mentioned it. A coflow stays for `lease`
-    seconds when the application that registered it is not heard of any more; it is kept again in
-    time. A call of the coordinator takes at most `deadline` seconds. Without agent or coordinator
-    all works, but flows are sent as fast as they can be; an `UnscheduledWarning` says so, once. The
-    same holds while the coordinator is stopping or full, or refuses the credential, unless
-    `strict`: then it is an error. With `agent=None` and `coordinator=None` that is what is wanted,
-    and nothing is said.
+    seconds a flow waits each time before it is sent unscheduled (None: for ever). A coflow stays
+    for `lease` seconds when the application that registered it is not heard of any more; it is kept
+    again in time. A call of the coordinator takes at most `deadline` seconds. Without agent or
+    coordinator all works, but flows are sent as fast as they can be; an `UnscheduledWarning` says
+    so, once. The same holds while the coordinator is stopping or full, or refuses the credential,
+    unless `strict`: then it is an error. With `agent=None` and `coordinator=None` that is what is
+    wanted, and nothing is said.
 
     With `tls`, the connections of flows have TLS, and both ends show certificates. It is a folder
     with `agent.pem`, `agent.key` and `ca.pem`, as `covey serve --init` makes it for an agent. All
@@ -65,7 +64,6 @@ class Client(Base):
         coordinator: str | None = "127.0.0.1:7420",
         credentials: str | os.PathLike[str] = "covey-data",
         hold_max: float | None = 60.0,
-        start_small: int = 0,
         lease: float = 60.0,
         deadline: float = 2.0,
         strict: bool = False,
@@ -77,7 +75,6 @@ class Client(Base):
             coordinator=coordinator,
             credentials=credentials,
             hold_max=hold_max,
-            start_small=start_small,
             lease=lease,
             deadline=deadline,
             strict=strict,

@@ -574,7 +574,6 @@ def connect(
     coordinator: str | None,
     credentials: str,
     hold_max: float | None,
-    start_small: int,
     lease: float,
     deadline: float,
     strict: bool,

@@ -143,7 +143,6 @@ def connect(
     coordinator: str | None,
     credentials: str | os.PathLike[str],
     hold_max: float | None,
-    start_small: int,
     lease: float,
     deadline: float,
     strict: bool,
@@ -154,7 +153,7 @@ def connect(
     credentials = os.fspath(credentials)
     tls = None if tls is None else os.fspath(tls)
     return _core.connect(
-        mode, agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict, tls
+        mode, agent, coordinator, credentials, hold_max, lease, deadline, strict, tls
     )
 
 

@@ -84,14 +84,13 @@ pub struct LiveClient {
 /// Finds the agent on this host, and the coordinator.
 #[pyfunction]
 #[expect(clippy::too_many_arguments, reason = "Python's callers name them")]
-#[pyo3(signature = (mode, agent, coordinator, credentials, hold_max, start_small, lease, deadline, strict, tls))]
+#[pyo3(signature = (mode, agent, coordinator, credentials, hold_max, lease, deadline, strict, tls))]
 pub fn connect(
     mode: &str,
     agent: Option<PathBuf>,
     coordinator: Option<String>,
     credentials: PathBuf,
     hold_max: Option<f64>,
-    start_small: u64,
     lease: f64,
     deadline: f64,
     strict: bool,
@@ -114,7 +113,6 @@ pub fn connect(
             coordinator,
             credentials,
             hold_max,
-            start_small,
             lease,
             deadline,
             strict,

@@ -36,6 +36,8 @@ pub enum CoordinatorEvent<'a> {
     Joined {
         /// The compressor that schedules may name, if they may name one.
         codec: Option<CodecName>,
+        /// Whether it answers what is registered of flows that applications open.
+        openings: bool,
     },
     /// The session is over.
     Left,
@@ -47,4 +49,6 @@ pub enum CoordinatorEvent<'a> {
     Answered(&'a [FlowAnswer]),
     /// The coordinator's answers to [`Progress::openings`].
     Openings(&'a [OpeningAnswer]),
+    /// Bytes that the flows of a coflow which an application has open may send before a schedule mentions them.
+    StartSmall(u64),
 }

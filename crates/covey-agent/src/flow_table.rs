@@ -6,13 +6,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{
-    CodecName, Connected, Direction, Ended, Entry, FlowAnswer, FlowCheck, FlowKey, FlowKeys,
-    FlowOpening, FromApp, LOCAL_OPENINGS, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL_FLOWS, Mac, Means,
-    OLDEST_LOCAL, OpeningAnswer, OpeningError, Proof, ProofRefusal, Sent, Side, ToApp,
-    WrongOpening,
+    CodecName, Connected, Direction, Ended, Entry, FlowAnswer, FlowCheck, FlowFacts, FlowKey,
+    FlowKeys, FromApp, LOCAL_OPENINGS, LOCAL_START_SMALL, LOCAL_TOKENS, LOCAL_VERSION,
+    MAX_LOCAL_FLOWS, Mac, Means, OLDEST_LOCAL, OpeningAnswer, OpeningError, Proof, ProofRefusal,
+    Sent, Side, ToApp, WrongOpening,
 };
 
 use crate::app_id::AppId;
+use crate::openings::Openings;
 use crate::proofs::{Proofs, Told};
 use crate::share::{Ends, Progress, Share};
 
@@ -21,12 +22,6 @@ const MAX_FLOWS: usize = 100_000;
 
 /// Maximum number of questions about proofs whose answers an application has not been told.
 const MAX_UNANSWERED: usize = 2 * MAX_FLOWS;
-
-/// Maximum number of flows that were opened and wait for the coordinator's answer. Others go unchecked.
-const MAX_OPENING: usize = 2 * MAX_FLOWS;
-
-/// For so many ticks, at least, an application hears what the coordinator answers of a flow that it receives.
-const OPENING_TICKS: u32 = 50;
 
 /// Connections of flows that have changed; `None` for a connection that is gone.
 pub type Moved = BTreeMap<FlowKey, Option<Ends>>;
@@ -63,6 +58,8 @@ struct News {
     welcome: bool,
     /// Whether there is a coordinator, and its codec.
     coordinator: bool,
+    /// How much of a coflow may be sent by itself.
+    start_small: bool,
     /// Flows whose share has changed.
     changed: BTreeSet<FlowKey>,
     acknowledged: Vec<FlowKey>,
@@ -77,6 +74,7 @@ impl News {
     fn is_empty(&self) -> bool {
         !self.welcome
             && !self.coordinator
+            && !self.start_small
             && !self.proving
             && self.changed.is_empty()
             && self.acknowledged.is_empty()
@@ -100,6 +98,8 @@ struct Coordinator {
     joined: bool,
     /// The compressor that schedules may name, if they may name one.
     codec: Option<CodecName>,
+    /// Bytes that the flows of a coflow which an application has open may send before a schedule mentions them.
+    start_small: u64,
 }
 
 /// What flows have done since the last report.
@@ -110,7 +110,6 @@ struct Unreported {
     /// Flows that were opened (true) or that no application has open any more (false), in order.
     opened: Vec<(FlowKey, bool)>,
     sent: BTreeMap<FlowKey, Sent>,
-    openings: Vec<FlowOpening>,
 }
 
 /// The applications of a host and their flows.
@@ -129,11 +128,9 @@ pub struct FlowTable {
     proofs: Proofs,
     /// Headers of flows that were refused, and why, since they were last taken.
     refused: Vec<(FlowCheck, ProofRefusal)>,
-    /// The application that waits for an answer about each flow that it has opened, and the tick of its question.
-    opening: BTreeMap<(FlowKey, Side), (AppId, u32)>,
+    openings: Openings,
     /// Flows that were opened wrongly, since they were last taken.
     wrong: Vec<WrongOpening>,
-    ticks: u32,
     /// Connections that have changed since they were last taken.
     moved: Moved,
     /// Applications that have news since they were last taken.
@@ -154,9 +151,8 @@ impl FlowTable {
             unreported: Unreported::default(),
             proofs: Proofs::default(),
             refused: Vec::new(),
-            opening: BTreeMap::new(),
+            openings: Openings::default(),
             wrong: Vec::new(),
-            ticks: 0,
             moved: Moved::new(),
             woken: BTreeSet::new(),
         }
@@ -170,7 +166,7 @@ impl FlowTable {
     /// An application's connection is closed; its flows are gone.
     pub fn closed(&mut self, id: AppId) {
         self.woken.remove(&id);
-        self.opening.retain(|_, (app, _)| *app != id);
+        self.openings.left(id);
         for key in self.apps.remove(&id).unwrap_or_default().flows {
             self.disown(id, key);
         }
@@ -180,7 +176,6 @@ impl FlowTable {
         // Another application may have opened the flow since.
         if self.owners.get(&key) == Some(&id) {
             self.owners.remove(&key);
-            self.opening.remove(&(key, Side::Sends));
             self.unreported.sent.remove(&key);
             if self.open.remove(&key) {
                 self.unreported.opened.push((key, false));
@@ -213,6 +208,8 @@ impl FlowTable {
             FromApp::Hello(version) => {
                 (app.greeted, app.version) = (true, version);
                 (app.news.welcome, app.news.coordinator) = (true, true);
+                app.news.start_small =
+                    version >= LOCAL_START_SMALL && self.coordinator.start_small > 0;
                 app.news.proving = version >= LOCAL_TOKENS && self.proofs.is_known();
                 self.woken.insert(id);
             }
@@ -247,7 +244,9 @@ impl FlowTable {
                     app.news.changed.remove(&ended.key);
                     self.owners.insert(ended.key, id);
                     self.open.remove(&ended.key);
-                    self.opening.remove(&(ended.key, Side::Sends));
+                    // If it is opened again, this is not its rate.
+                    self.shares.remove(&ended.key);
+                    self.openings.closed(id, ended.key);
                     self.unreported.sent.remove(&ended.key);
                     self.moved.extend(self.greeting.means.shapes().then_some((ended.key, None)));
                     self.unreported.ended.push(ended);
@@ -273,6 +272,7 @@ impl FlowTable {
                         app.flows.remove(&key);
                         app.news.changed.remove(&key);
                     }
+                    self.openings.closed(id, key);
                     self.disown(id, key);
                 }
             }
@@ -290,10 +290,8 @@ impl FlowTable {
             }
             FromApp::Opens(openings) => {
                 for opening in openings {
-                    if self.opening.len() < MAX_OPENING {
-                        let asks = (opening.key, opening.side);
-                        self.opening.insert(asks, (id, self.ticks));
-                        self.unreported.openings.push(opening);
+                    if !self.openings.opens(id, opening) {
+                        self.let_pass(id, opening.key, opening.side);
                     }
                 }
             }
@@ -304,10 +302,16 @@ impl FlowTable {
     /// The coordinator has answered what is registered of flows that applications have opened.
     pub fn found(&mut self, answers: &[OpeningAnswer]) {
         for &answer in answers {
-            if let Some((id, _)) = self.opening.remove(&(answer.key, answer.side)) {
+            if let Some(id) = self.openings.answered(&answer) {
                 self.tell_opening(id, answer);
             }
         }
+    }
+
+    /// A flow is not checked: there is no coordinator, it is too old, or too many are open.
+    fn let_pass(&mut self, id: AppId, key: FlowKey, side: Side) {
+        let found = Ok(FlowFacts { peer: self.greeting.port, bytes: f64::INFINITY });
+        self.tell_opening(id, OpeningAnswer { key, side, found });
     }
 
     fn tell_opening(&mut self, id: AppId, answer: OpeningAnswer) {
@@ -367,25 +371,28 @@ impl FlowTable {
         self.with_proofs(|proofs, told| proofs.answered(answers, told));
     }
 
+    /// A session with a coordinator has begun, which answers what is registered of flows or is too old for it.
+    /// Applications are told by [`FlowTable::joined`].
+    pub fn welcomed(&mut self, answers_openings: bool) {
+        self.openings.joined(answers_openings);
+    }
+
     /// The session with the coordinator is over. Applications are told of it later, if it stays so.
     pub fn left(&mut self) {
         self.with_proofs(Proofs::left);
+        for (id, key, side) in self.openings.disconnected() {
+            self.let_pass(id, key, side);
+        }
     }
 
     /// A fifth of a second has gone by.
     pub fn tick(&mut self) {
         self.with_proofs(Proofs::tick);
-        self.ticks = self.ticks.wrapping_add(1);
-        if self.ticks.is_multiple_of(OPENING_TICKS) {
-            let now = self.ticks;
-            let is_new = |asked: u32| now.wrapping_sub(asked) <= OPENING_TICKS;
-            self.opening.retain(|(_, side), (_, asked)| *side == Side::Sends || is_new(*asked));
-        }
     }
 
     /// Whether the coordinator has to be asked something of flows.
     pub fn has_asks(&self) -> bool {
-        self.proofs.has_asks() || !self.unreported.openings.is_empty()
+        self.proofs.has_asks() || self.openings.has_questions()
     }
 
     /// Takes the headers of flows that were refused since the last call, and why.
@@ -421,6 +428,18 @@ impl FlowTable {
         }
     }
 
+    /// Applications may send so many bytes of a coflow before a schedule mentions its flows.
+    pub fn start_small(&mut self, bytes: u64) {
+        if std::mem::replace(&mut self.coordinator.start_small, bytes) == bytes {
+            return;
+        }
+        let apps = self.apps.iter_mut();
+        for (id, app) in apps.filter(|(_, app)| app.greeted && app.version >= LOCAL_START_SMALL) {
+            app.news.start_small = true;
+            self.woken.insert(*id);
+        }
+    }
+
     fn tell_of_coordinator(&mut self) {
         for (id, app) in self.apps.iter_mut().filter(|(_, app)| app.greeted) {
             app.news.coordinator = true;
@@ -435,7 +454,9 @@ impl FlowTable {
                 self.unreported.sent.remove(key);
                 self.has_moved(*key, None);
             }
-            let Some(id) = self.owners.remove(key) else { continue };
+            // A flow that was cancelled may be about to be opened.
+            let owner = self.owners.remove(key).or_else(|| self.openings.sender(*key));
+            let Some(id) = owner else { continue };
             if let Some(app) = self.apps.get_mut(&id) {
                 app.flows.remove(key);
                 app.news.acknowledged.push(*key);
@@ -455,6 +476,7 @@ impl FlowTable {
         let News {
             welcome,
             coordinator,
+            start_small,
             changed,
             acknowledged,
             proving,
@@ -474,8 +496,12 @@ impl FlowTable {
         out.extend(openings.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Openings(some.to_vec())));
         out.extend(proofs.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Proofs(some.to_vec())));
         out.extend(checked.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Checked(some.to_vec())));
+        // Before flows hear that there is a coordinator, for which they wait.
+        if start_small {
+            out.push(ToApp::StartSmall(self.coordinator.start_small));
+        }
         if coordinator {
-            let Coordinator { joined, codec } = self.coordinator;
+            let Coordinator { joined, codec, .. } = self.coordinator;
             out.push(ToApp::Coordinator { heard: joined, codec });
         }
         let entries = changed.into_iter().map(|key| {
@@ -494,23 +520,20 @@ impl FlowTable {
         std::mem::take(&mut self.moved)
     }
 
-    /// Returns what flows have done since the last call.
+    /// Returns what flows have done since the last call. If there still [are questions](FlowTable::has_asks), they come
+    /// with the next call, after the coordinator has heard of this.
     pub fn take_progress(&mut self) -> Progress {
-        let unreported = std::mem::take(&mut self.unreported);
-        let Unreported { ended, written, opened, sent, mut openings } = unreported;
-        // A flow that was opened once more after its end is asked for when the coordinator has heard of the end.
-        let is_new = |opening: &mut FlowOpening| {
-            self.opening.contains_key(&(opening.key, opening.side))
-                && ended.iter().any(|it| it.key == opening.key)
-        };
-        self.unreported.openings = openings.extract_if(.., is_new).collect();
+        let Unreported { ended, written, opened, sent } = std::mem::take(&mut self.unreported);
+        let openings = self.openings.take(&ended);
+        // The answers come in the order of the questions: whether a flow is opened wrongly before its proof.
+        let is_all = !self.openings.has_questions();
         let (refused, unproven) = self.proofs.take_counts();
         Progress {
             ended,
             written,
             opened,
             sent: sent.into_values().collect(),
-            asks: self.proofs.take_asks(),
+            asks: if is_all { self.proofs.take_asks() } else { Vec::new() },
             openings,
             refused,
             unproven,

@@ -17,6 +17,7 @@ mod kept_keys;
 #[cfg(feature = "session")]
 mod local;
 mod names;
+mod openings;
 #[cfg(feature = "session")]
 mod processor;
 mod proofs;

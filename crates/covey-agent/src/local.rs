@@ -204,7 +204,12 @@ impl Enforcer for Local {
                 shaping.shape();
             }
         }
-        self.apps.with(FlowTable::take_progress)
+        let (progress, has_asks) =
+            self.apps.with(|table| (table.take_progress(), table.has_asks()));
+        if has_asks {
+            self.apps.ended.notify_one();
+        }
+        progress
     }
 
     fn sees_uses(&self) -> bool {
@@ -213,8 +218,12 @@ impl Enforcer for Local {
 
     fn heard(&mut self, event: CoordinatorEvent<'_>) {
         match event {
-            CoordinatorEvent::Joined { codec } => {
-                self.apps.with(|table| table.may_compress(codec));
+            CoordinatorEvent::Joined { codec, openings } => {
+                self.apps.with(|table| {
+                    table.may_compress(codec);
+                    table.welcomed(openings);
+                });
+                self.apps.ended.notify_one();
                 self.joined(true);
             }
             CoordinatorEvent::Left => {
@@ -230,6 +239,7 @@ impl Enforcer for Local {
             }
             CoordinatorEvent::Answered(answers) => self.apps.with(|table| table.answered(answers)),
             CoordinatorEvent::Openings(answers) => self.apps.with(|table| table.found(answers)),
+            CoordinatorEvent::StartSmall(bytes) => self.apps.with(|table| table.start_small(bytes)),
         }
     }
 }

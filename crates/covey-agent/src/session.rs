@@ -7,7 +7,9 @@ use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use covey_api::{AgentTls, Endpoint};
-use covey_proto::{Decoder, FromAgent, Refusal, TOKENS, ToAgent, USES, encode};
+use covey_proto::{
+    Decoder, FromAgent, OPENINGS, Refusal, START_SMALL, TOKENS, ToAgent, USES, encode,
+};
 use thiserror::Error;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::sync::Notify;
@@ -278,18 +280,25 @@ async fn talk(
                             enforcer.heard(CoordinatorEvent::Acknowledged(&keys));
                         }
                         ToAgent::Welcome(welcome) => {
-                            enforcer.heard(CoordinatorEvent::Joined { codec: welcome.codec });
+                            let openings = welcome.version >= OPENINGS;
+                            let codec = welcome.codec;
+                            enforcer.heard(CoordinatorEvent::Joined { codec, openings });
+                            if welcome.version < START_SMALL {
+                                enforcer.heard(CoordinatorEvent::StartSmall(0));
+                            }
                             if welcome.version < TOKENS {
                                 enforcer.heard(CoordinatorEvent::Keys(None));
                             }
+                        }
+                        ToAgent::StartSmall(bytes) => {
+                            enforcer.heard(CoordinatorEvent::StartSmall(*bytes));
                         }
                         ToAgent::Keys(keys) => enforcer.heard(CoordinatorEvent::Keys(Some(keys))),
                         ToAgent::Tokens(answers) => {
                             enforcer.heard(CoordinatorEvent::Answered(answers));
                         }
                         ToAgent::Openings(answers) => {
-                            let answers = agent.tell_openings(answers.clone());
-                            enforcer.heard(CoordinatorEvent::Openings(&answers));
+                            enforcer.heard(CoordinatorEvent::Openings(answers));
                         }
                         _ => {}
                     }

@@ -77,7 +77,7 @@ async fn check(info: &EnforcerInfo) {
     let (mut enforcer, has_apps) = (made.enforcer, !ALONE.contains(&name));
     assert_eq!(enforcer.sees_uses(), has_apps, "{name}");
     assert_eq!(setup.sockets[0].exists(), has_apps, "{name}");
-    enforcer.heard(CoordinatorEvent::Joined { codec: Some(CODEC) });
+    enforcer.heard(CoordinatorEvent::Joined { codec: Some(CODEC), openings: true });
     if has_apps {
         let mut app = App::connect(&setup.sockets[0]);
         app.expect(name, &ToApp::Coordinator { heard: true, codec: Some(CODEC) });

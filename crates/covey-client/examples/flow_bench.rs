@@ -159,7 +159,7 @@ impl Paced {
     ) -> Result<Paced, Failure> {
         let socket = folder.join("agent.sock");
         let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
-        agent.heard(CoordinatorEvent::Joined { codec });
+        agent.heard(CoordinatorEvent::Joined { codec, openings: false });
         let client = client(Some(socket), tls).await?;
         let mut listener = client.listen("127.0.0.1:0").await?;
         let key = FlowKey { coflow: 1, flow: 0 };
@@ -265,7 +265,7 @@ async fn incompressible(folder: &Path) -> Result<(), Failure> {
     let noise: Vec<u8> = noise.take(8 << 20).collect();
     let socket = folder.join("agent.sock");
     let mut agent = Local::listen(&socket, 0, Means::Pacing, REPORT_EVERY).await?;
-    agent.heard(CoordinatorEvent::Joined { codec: Some(CodecName::Lz4) });
+    agent.heard(CoordinatorEvent::Joined { codec: Some(CodecName::Lz4), openings: false });
     let client = client(Some(socket), None).await?;
     let mut listener = client.listen("127.0.0.1:0").await?;
     // Seconds and CPU seconds, of flows that compression is tried for and of others.

@@ -208,7 +208,7 @@ async fn rates(device: &str, address: &str, sink: &mut Sink) -> Result<(), Failu
     let socket = folder.path().join("agent.sock");
     let local = Local::listen(&socket, 0, Means::Shaping, EVERY).await?;
     let mut htb = local.with_shaper(Box::new(Htb::new(Tree::make(device, LINK)?)));
-    htb.heard(CoordinatorEvent::Joined { codec: None });
+    htb.heard(CoordinatorEvent::Joined { codec: None, openings: false });
     let client = client(Some(socket)).await?;
     let mut version = 0;
     let mut set = |htb: &mut Local, mbps: f64| -> std::io::Result<()> {
@@ -325,7 +325,7 @@ async fn marks(address: &str, sink: &mut Sink) -> Result<(), Failure> {
     let folder = tempfile::tempdir()?;
     let socket = folder.path().join("agent.sock");
     let mut local = Local::listen(&socket, 0, Means::Marks, EVERY).await?;
-    local.heard(CoordinatorEvent::Joined { codec: None });
+    local.heard(CoordinatorEvent::Joined { codec: None, openings: false });
     let client = client(Some(socket)).await?;
     let flows = Flows::open(&client, address, 2).await?;
     let mut at = Vec::new();

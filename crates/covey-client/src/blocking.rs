@@ -11,8 +11,8 @@ use tokio::runtime::{Builder, Runtime};
 use crate::blocks;
 use crate::client::{self, Options};
 use crate::flow;
-use crate::link::Scheduled;
 use crate::listener;
+use crate::own_flows::Scheduled;
 use crate::rest::RestError;
 
 /// [`crate::Client`] with a thread of its own for its connections.

@@ -13,10 +13,11 @@ use covey_proto::{Direction, FlowHeader, FlowKey, Side};
 use tokio::net::{TcpStream, ToSocketAddrs};
 
 use crate::connection::Connection;
-use crate::flow::{FlowReceiver, FlowSender, Patience};
+use crate::flow::{FlowReceiver, FlowSender};
 use crate::header::{read_header, write_header};
-use crate::link::{Link, Scheduled};
+use crate::link::Link;
 use crate::opening::Opening;
+use crate::own_flows::Scheduled;
 use crate::reach::reach;
 use crate::rest::{Rest, RestError};
 use crate::stream::{Host, Mode, UNREGISTERED, new_id};
@@ -36,9 +37,6 @@ pub struct Options {
     /// Maximum time of each wait of a flow, whether or not a schedule has mentioned the flow before. After it the flow
     /// sends unscheduled until it gets a rate again. `None`: a flow waits for ever.
     pub hold_max: Option<Duration>,
-    /// Bytes that a flow may send before a schedule mentions it (Aalo lets coflows under 10 MB go
-    /// unscheduled).
-    pub start_small: u64,
     /// How long the coordinator keeps a coflow after it last heard from the application that registered it, from a
     /// second to a day. The client renews the lease until the coflow ends.
     pub lease: Duration,
@@ -60,7 +58,6 @@ impl Default for Options {
             coordinator: Some(SocketAddr::from(([127, 0, 0, 1], 7420)).into()),
             credentials: PathBuf::from("covey-data"),
             hold_max: Some(Duration::from_secs(60)),
-            start_small: 0,
             lease: Duration::from_secs(60),
             deadline: Duration::from_secs(2),
             strict: false,
@@ -395,9 +392,8 @@ impl Client {
             return FlowSender::marked(stream, header, host);
         }
         let known = header.key.coflow & UNREGISTERED == 0;
-        let Options { hold_max, start_small, .. } = self.0.options;
         let link = known.then(|| self.0.link.clone());
-        FlowSender::new(stream, header, link.zip(opening), Patience { hold_max, start_small })
+        FlowSender::new(stream, header, link.zip(opening), self.0.options.hold_max)
     }
 }
 

@@ -17,28 +17,13 @@ use crate::framing::{FrameDecoder, FrameEncoder, MAX_NOTED_CHUNK, Next, Taken, W
 use crate::gate::{Gate, Permission};
 use crate::header::{LINGER, refused, turn_away};
 use crate::link::Link;
-use crate::opening::Opening;
+use crate::opening::{Opening, cancelled};
 use crate::pacing;
 use crate::stream::{Arrival, Host, Marking};
-
-/// How long a flow waits for a schedule.
-#[derive(Debug, Clone, Copy)]
-pub struct Patience {
-    /// Maximum time of each wait; `None`: for ever.
-    pub hold_max: Option<Duration>,
-    /// Bytes that a flow may send before a schedule mentions it.
-    pub start_small: u64,
-}
 
 /// Whether an error of reading is what TLS says: for one, that the other side does not accept the certificate.
 fn is_of_tls(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData
-}
-
-/// What the writer of a flow hears that nobody needs any more.
-fn cancelled() -> io::Error {
-    let what = "the flow was cancelled: another attempt of its transfer has ended, or a client has asked for it";
-    io::Error::new(io::ErrorKind::ConnectionAborted, what)
 }
 
 /// Length of the receiver's confirmation, which holds the number of bytes received.
@@ -51,7 +36,7 @@ pub struct FlowSender {
     stream: Arc<Connection>,
     /// The gate and the link that it belongs to; `None` for a flow that no coordinator schedules.
     gate: Option<(Arc<Gate>, Arc<Link>)>,
-    /// Whether the flow is opened as it is registered.
+    /// Whether the flow is opened as it is registered, until it has ended.
     opening: Option<Arc<Opening>>,
     /// Bytes that have been taken from the writer.
     taken: u64,
@@ -61,11 +46,14 @@ pub struct FlowSender {
     encoder: FrameEncoder,
     /// Bytes written so far.
     sent: Written,
-    patience: Patience,
+    /// Maximum time of each wait for a schedule; `None`: for ever.
+    hold_max: Option<Duration>,
     /// Ends the present wait.
     hold: Option<Pin<Box<Sleep>>>,
     /// Whether the receiver has said something, or is gone, while the flow waited.
     has_heard: bool,
+    /// Why the receiver has refused the flow, until it is known what the coordinator says to that.
+    refusal: Option<ProofRefusal>,
     end: EndState,
 }
 
@@ -85,11 +73,13 @@ impl FlowSender {
         stream: Connection,
         header: &FlowHeader,
         scheduled: Option<(Arc<Link>, Arc<Opening>)>,
-        patience: Patience,
+        hold_max: Option<Duration>,
     ) -> FlowSender {
         let stream = Arc::new(stream);
         let (link, opening) = scheduled.unzip();
-        let gate = link.map(|link| (link.open(header.key, stream.clone()), link));
+        let gate = link
+            .zip(opening.clone())
+            .map(|(link, opening)| (link.open(header.key, stream.clone(), opening), link));
         FlowSender {
             stream,
             gate,
@@ -99,17 +89,17 @@ impl FlowSender {
             key: header.key,
             encoder: FrameEncoder::new(header.bytes, header.chunked),
             sent: Written::default(),
-            patience,
+            hold_max,
             hold: None,
             has_heard: false,
+            refusal: None,
             end: EndState::NotYet,
         }
     }
 
     /// The flow of `header` whose receiver decides.
     pub(crate) fn marked(stream: Connection, header: &FlowHeader, host: &Arc<Host>) -> FlowSender {
-        let patience = Patience { hold_max: None, start_small: 0 };
-        let mut flow = FlowSender::new(stream, header, None, patience);
+        let mut flow = FlowSender::new(stream, header, None, None);
         flow.marking = Some(Marking::new(host, &flow.stream, header.key.coflow));
         flow.encoder.carry_notes();
         // Notes are sent behind what the socket holds. A kernel that refuses only makes them late.
@@ -158,11 +148,8 @@ impl FlowSender {
                 }
                 Permission::At(until) => until,
                 Permission::Cancelled => return Poll::Ready(Err(cancelled())),
-                Permission::Unmentioned { .. } if self.sent.bytes < self.patience.start_small => {
-                    return Poll::Ready(Ok(usize::MAX));
-                }
                 Permission::Waits { since } | Permission::Unmentioned { since } => {
-                    match self.patience.hold_max {
+                    match self.hold_max {
                         Some(hold_max) => since + hold_max,
                         None => {
                             self.listen(cx)?;
@@ -189,11 +176,17 @@ impl FlowSender {
 
     /// Refuses a flow that is opened wrongly, as far as is known.
     fn check_opening(&mut self, cx: &Context<'_>) -> io::Result<()> {
-        match &self.opening {
-            Some(opening) if !matches!(self.end, EndState::Done) => opening.poll_check(cx)?,
-            _ => return Ok(()),
+        if let Some(opening) = &self.opening {
+            opening.poll_check(cx)?;
+            if opening.is_asked() {
+                return Ok(());
+            }
+            opening.check()?;
         }
-        self.check_registered(0)
+        match self.refusal {
+            Some(refusal) => Err(refused(refusal)),
+            None => self.check_registered(0),
+        }
     }
 
     /// Refuses `more` bytes beyond those that are registered.
@@ -226,7 +219,8 @@ impl FlowSender {
         }
     }
 
-    /// Has a flow that waits woken when its receiver says something: before the end that is a refusal.
+    /// Has a flow that waits, for its turn or for room in the socket, woken when its receiver says something: before the
+    /// end that is a refusal.
     fn listen(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         // What a flow with notes is told is read elsewhere.
         while self.marking.is_none()
@@ -240,11 +234,10 @@ impl FlowSender {
                 // A connection that is over is noticed when the flow goes on.
                 _ => self.has_heard = true,
             }
-            if let Some(refusal) = refusal_of(&bytes) {
-                return Err(refused(refusal));
-            }
+            self.refusal = refusal_of(&bytes);
         }
-        Ok(())
+        // Of a flow that is opened wrongly both ends hear: what this one hears says what to do.
+        self.check_opening(cx)
     }
 
     /// Whether the coordinator has ended the flow, because nobody needs it any more. Writing then fails with
@@ -262,7 +255,10 @@ impl FlowSender {
     /// `data` were written.
     fn poll_socket_write(&mut self, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let written = loop {
-            ready!(self.stream.poll_write_ready(cx))?;
+            if let Poll::Pending = self.stream.poll_write_ready(cx)? {
+                self.listen(cx)?;
+                return Poll::Pending;
+            }
             let written = match self.encoder.ahead() {
                 [] => self.stream.try_write(data),
                 ahead if data.is_empty() => self.stream.try_write(ahead),
@@ -291,6 +287,9 @@ impl FlowSender {
         }
         if self.is_cancelled() {
             return cancelled();
+        }
+        if let Some(refusal) = self.refusal {
+            return refused(refusal);
         }
         // What a flow with notes is told is read elsewhere.
         if self.marking.is_some() {
@@ -350,6 +349,7 @@ impl FlowSender {
                 self.end = EndState::Done;
                 self.marking = None;
                 self.note_fewer();
+                self.opening = None;
                 if let Some((gate, link)) = self.gate.take() {
                     link.ended(self.key, &gate, self.sent);
                 }
@@ -382,6 +382,8 @@ impl AsyncWrite for FlowSender {
         if !matches!(it.end, EndState::NotYet) {
             return Poll::Ready(Err(io::ErrorKind::BrokenPipe.into()));
         }
+        // Before the flow waits for its turn, as far as it is known.
+        it.check_registered(data.len())?;
         let max = ready!(it.poll_gate(cx))?;
         it.check_registered(data.len())?;
         let data = &data[..data.len().min(max)];
@@ -657,8 +659,6 @@ mod tests {
 
     use super::*;
 
-    const PATIENCE: Patience = Patience { hold_max: None, start_small: 0 };
-
     /// The sending end of a flow that is not scheduled, and the connection's other end.
     async fn flow() -> io::Result<(FlowSender, TcpStream)> {
         let listener = TcpListener::bind("127.0.0.1:0").await?;
@@ -673,7 +673,7 @@ mod tests {
             label: Vec::new(),
         };
         let stream = Connection::plain(stream);
-        Ok((FlowSender::new(stream, &header, None, PATIENCE), listener.accept().await?.0))
+        Ok((FlowSender::new(stream, &header, None, None), listener.accept().await?.0))
     }
 
     #[tokio::test]

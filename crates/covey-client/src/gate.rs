@@ -20,6 +20,8 @@ pub enum SendState {
     Unmentioned {
         /// When the wait began.
         since: Instant,
+        /// Bytes that the open flows of its coflow may send meanwhile.
+        free: u64,
     },
     /// The schedule gives the flow no rate.
     Waits,
@@ -62,6 +64,8 @@ const SHAPED_PACE: f64 = 1.25;
 pub struct Gate {
     connection: Arc<Connection>,
     control: Mutex<Control>,
+    /// Bytes that the sockets of its coflow's open flows have been given, on the wire.
+    of_coflow: Arc<AtomicU64>,
     /// Bytes of the flow that the socket has been given.
     sent: AtomicU64,
     /// Bytes that went over the wire for these.
@@ -90,8 +94,8 @@ struct Control {
 }
 
 impl Gate {
-    /// The gate of a socket.
-    pub fn new(connection: Arc<Connection>, state: SendState) -> Gate {
+    /// The gate of a socket. `of_coflow` counts what the open flows of its coflow send.
+    pub fn new(connection: Arc<Connection>, state: SendState, of_coflow: Arc<AtomicU64>) -> Gate {
         let control = Control {
             state,
             waits_since: None,
@@ -105,6 +109,7 @@ impl Gate {
         Gate {
             connection,
             control: Mutex::new(control),
+            of_coflow,
             sent: AtomicU64::new(0),
             wire: AtomicU64::new(0),
             unreported: AtomicBool::new(false),
@@ -127,7 +132,12 @@ impl Gate {
             SendState::Waits => {
                 Permission::Waits { since: *control.waits_since.get_or_insert_with(Instant::now) }
             }
-            SendState::Unmentioned { since } => Permission::Unmentioned { since },
+            SendState::Unmentioned { since, free } => {
+                match free.saturating_sub(self.of_coflow.load(Ordering::Relaxed)) {
+                    0 => Permission::Unmentioned { since },
+                    left => Permission::Now(usize::try_from(left).unwrap_or(usize::MAX)),
+                }
+            }
             SendState::Cancelled => Permission::Cancelled,
         };
         if !matches!(permission, Permission::Now(_) | Permission::Cancelled) {
@@ -160,7 +170,7 @@ impl Gate {
         };
         control.waits_since = match state {
             SendState::Paced(_) | SendState::Free | SendState::Cancelled => None,
-            SendState::Unmentioned { since } => Some(since),
+            SendState::Unmentioned { since, .. } => Some(since),
             SendState::Waits => Some(control.waits_since.unwrap_or_else(Instant::now)),
         };
         control.state = state;
@@ -229,8 +239,14 @@ impl Gate {
     pub fn wrote(&self, written: Written) {
         self.sent.fetch_add(written.bytes, Ordering::Relaxed);
         self.wire.fetch_add(written.wire, Ordering::Relaxed);
+        self.of_coflow.fetch_add(written.wire, Ordering::Relaxed);
         self.unreported.store(true, Ordering::Relaxed);
         self.lock().bucket.spend(written.wire);
+    }
+
+    /// Counts what the open flows of its coflow send.
+    pub fn of_coflow(&self) -> Arc<AtomicU64> {
+        self.of_coflow.clone()
     }
 
     /// The two addresses of the connection; `None` if it is gone.

@@ -41,6 +41,7 @@ mod header;
 mod link;
 mod listener;
 mod opening;
+mod own_flows;
 mod pacing;
 mod proving;
 mod reach;
@@ -54,8 +55,8 @@ pub use client::{Client, Coflow, Options};
 pub use covey_api::{CoflowSpec, CoflowState, CoflowStatus, Flow, Move, Update};
 pub use covey_proto::{OpeningError, WrongOpening};
 pub use flow::{FlowReceiver, FlowSender};
-pub use link::Scheduled;
 pub use listener::{FlowRequest, Incoming, Listener};
+pub use own_flows::Scheduled;
 pub use pacing::{
     mark, mark_of, mark_of_queue, mark_of_socket, set_datagram_size, set_max_pacing_rate,
 };

@@ -146,7 +146,7 @@ async fn a_sender_that_goes_early_is_an_error_not_an_end() {
 async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
     let place = AgentFolder::new();
     let mut agent = place.agent().await;
-    agent.heard(CoordinatorEvent::Joined { codec: None });
+    agent.heard(CoordinatorEvent::Joined { codec: None, openings: false });
     let client = place.client().await;
     until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
     assert_eq!(client.port(), Some(7));
@@ -200,7 +200,7 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
 async fn a_restarted_agent_learns_all_again() {
     let place = AgentFolder::new();
     let mut agent = place.agent().await;
-    agent.heard(CoordinatorEvent::Joined { codec: None });
+    agent.heard(CoordinatorEvent::Joined { codec: None, openings: false });
     let client = place.client().await;
     let mut listener = listen(&client).await;
     let coflow = client.join(1);
@@ -227,7 +227,7 @@ async fn a_restarted_agent_learns_all_again() {
     receiver.read_to_string(&mut text).await.expect("it comes");
     assert_eq!(text, "abcxyz");
     let mut agent = place.agent().await;
-    agent.heard(CoordinatorEvent::Joined { codec: None });
+    agent.heard(CoordinatorEvent::Joined { codec: None, openings: false });
     write.await.expect("no panic").expect("all has come");
     // The new agent hears of the ends that are not acknowledged.
     let mut ended = BTreeMap::new();
@@ -243,7 +243,7 @@ async fn a_restarted_agent_learns_all_again() {
 async fn a_flow_is_compressed_as_the_schedule_says_and_otherwise_while_it_runs() {
     let place = AgentFolder::new();
     let mut agent = place.agent().await;
-    agent.heard(CoordinatorEvent::Joined { codec: Some(CodecName::Zstd) });
+    agent.heard(CoordinatorEvent::Joined { codec: Some(CodecName::Zstd), openings: false });
     let client = place.client().await;
     until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
     let mut listener = listen(&client).await;
@@ -304,7 +304,7 @@ async fn a_flow_is_compressed_as_the_schedule_says_and_otherwise_while_it_runs()
 async fn a_flow_that_was_opened_before_compression_was_offered_is_sent_plain() {
     let place = AgentFolder::new();
     let mut agent = place.agent().await;
-    agent.heard(CoordinatorEvent::Joined { codec: None });
+    agent.heard(CoordinatorEvent::Joined { codec: None, openings: false });
     let client = place.client().await;
     until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
     let mut listener = listen(&client).await;
@@ -435,7 +435,7 @@ fn without_async_and_without_a_schedule() {
 async fn no_wait_is_longer_than_the_application_allows() {
     let place = AgentFolder::new();
     let mut agent = place.agent().await;
-    agent.heard(CoordinatorEvent::Joined { codec: None });
+    agent.heard(CoordinatorEvent::Joined { codec: None, openings: false });
     let options = Options {
         agent: Some(place.socket()),
         coordinator: None,
@@ -473,7 +473,7 @@ async fn no_wait_is_longer_than_the_application_allows() {
 async fn a_flow_that_is_cancelled_breaks_at_both_ends_wherever_it_waits() {
     let place = AgentFolder::new();
     let mut agent = place.agent().await;
-    agent.heard(CoordinatorEvent::Joined { codec: None });
+    agent.heard(CoordinatorEvent::Joined { codec: None, openings: false });
     let client = place.client().await;
     let mut listener = listen(&client).await;
     let data = bytes(30_000_000);

@@ -111,7 +111,7 @@ fn join(agent: &mut Local, port: u32, mode: FlowTokens) {
     let receiving = SECRET.receiving(hmac_sha256, port);
     let (sending, fabric) = (SECRET.sending(hmac_sha256, port), SECRET.fabric(hmac_sha256));
     let keys = FlowKeys { mode, receiving, sending, fabric };
-    agent.heard(CoordinatorEvent::Joined { codec: None });
+    agent.heard(CoordinatorEvent::Joined { codec: None, openings: false });
     agent.heard(CoordinatorEvent::Keys(Some(&keys)));
 }
 

@@ -152,7 +152,7 @@ async fn a_flow_waits_for_its_share_and_is_compressed_as_without_tls() {
     let socket = folder.path().join("agent.sock");
     let every = Duration::from_millis(5);
     let mut agent = Local::listen(&socket, 7, Means::Pacing, every).await.expect("a socket");
-    agent.heard(CoordinatorEvent::Joined { codec: Some(CodecName::Lz4) });
+    agent.heard(CoordinatorEvent::Joined { codec: Some(CodecName::Lz4), openings: false });
     let tls = Some(ca.host(&folder.path().join("0"), &ca));
     let client = client(Options { agent: Some(socket), tls, ..Options::default() }).await;
     let mut listener = client.listen("127.0.0.1:0").await.expect("a port");
@@ -214,7 +214,7 @@ async fn a_flow_that_waits_for_its_turn_learns_that_its_certificate_does_not_cou
     let socket = folder.path().join("agent.sock");
     let every = Duration::from_millis(5);
     let mut agent = Local::listen(&socket, 7, Means::Pacing, every).await.expect("a socket");
-    agent.heard(CoordinatorEvent::Joined { codec: None });
+    agent.heard(CoordinatorEvent::Joined { codec: None, openings: false });
     let receiver = with_tls(ours.host(&folder.path().join("0"), &ours)).await;
     let listener = receiver.listen("127.0.0.1:0").await.expect("a port");
     let tls = Some(other.host(&folder.path().join("1"), &ours));

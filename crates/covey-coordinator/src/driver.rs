@@ -151,6 +151,11 @@ impl Driver {
         self.inner.wants().in_turn
     }
 
+    /// Bytes that a coflow may send at each host before a schedule mentions its flows.
+    pub fn start_small(&self) -> u64 {
+        self.inner.wants().start_small
+    }
+
     /// Whether the policy decides by what single flows have sent, or by what is left of them.
     pub fn reads_flows(&self) -> bool {
         self.needs_sizes() || self.inner.wants().progress

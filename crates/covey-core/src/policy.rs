@@ -32,6 +32,9 @@ pub struct Wants {
     /// Hosts may go on by themselves between two plans: when a flow ends, the next one in the order of layers, DAGs,
     /// depth and arrival that has the same receiver may have its rate. Live alone; a simulation plans at once.
     pub in_turn: bool,
+    /// Bytes that a coflow may send at each host before a plan mentions its flows: its hosts decide on tiny coflows by
+    /// themselves. Live alone; a simulated host has no other plan.
+    pub start_small: u64,
 }
 
 /// Whether the plan has changed.

@@ -475,6 +475,10 @@ impl Message for ToAgent {
                 out.push(14);
                 write_turns(turns, out);
             }
+            ToAgent::StartSmall(bytes) => {
+                out.push(15);
+                out.u64(*bytes);
+            }
         }
     }
 
@@ -514,6 +518,7 @@ impl Message for ToAgent {
             }
             13 => ToAgent::Openings(read_opening_answers(body)?),
             14 => ToAgent::Turns(read_turns(body)?),
+            15 => ToAgent::StartSmall(body.u64()?),
             _ => return None,
         })
     }

@@ -34,8 +34,8 @@ pub use header::{
     REFUSAL, TLS_HANDSHAKE, refusal_of, refusal_to,
 };
 pub use local::{
-    Connected, FlowCheck, FromApp, LOCAL_OPENINGS, LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL,
-    MAX_LOCAL_CHECKS, MAX_LOCAL_FLOWS, Means, OLDEST_LOCAL, ToApp,
+    Connected, FlowCheck, FromApp, LOCAL_OPENINGS, LOCAL_START_SMALL, LOCAL_TOKENS, LOCAL_VERSION,
+    MAX_LOCAL, MAX_LOCAL_CHECKS, MAX_LOCAL_FLOWS, Means, OLDEST_LOCAL, ToApp,
 };
 pub use message::{
     Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello,
@@ -50,4 +50,6 @@ pub use proof::{
     FlowAnswer, FlowAsk, FlowKeys, FlowTokens, Key, Mac, PROOF, Proof, ProofRefusal, Purpose, Token,
 };
 pub use relay::{FromRelay, MAX_PIECE, Opening, RELAY_VERSION, RelayHello, ToRelay};
-pub use version::{APPEARANCES, IDS, OLDEST, OPENINGS, TOKENS, USES, VERSION, common_version};
+pub use version::{
+    APPEARANCES, IDS, OLDEST, OPENINGS, START_SMALL, TOKENS, USES, VERSION, common_version,
+};

@@ -19,7 +19,7 @@ use crate::opening::{
 use crate::proof::{PROOF, Proof, ProofRefusal};
 
 /// The version of the local messages. An agent speaks that of the application, if it is no later one.
-pub const LOCAL_VERSION: u16 = 4;
+pub const LOCAL_VERSION: u16 = 5;
 
 /// The oldest version that is still spoken.
 pub const OLDEST_LOCAL: u16 = 2;
@@ -29,6 +29,9 @@ pub const LOCAL_TOKENS: u16 = 3;
 
 /// The first version in which applications say which flows they open at which end.
 pub const LOCAL_OPENINGS: u16 = 4;
+
+/// The first version in which the agent says how much of a coflow applications may send by themselves.
+pub const LOCAL_START_SMALL: u16 = 5;
 
 /// The most bytes in a frame after its length, in both directions.
 pub const MAX_LOCAL: usize = 1 << 20;
@@ -156,6 +159,8 @@ pub enum ToApp {
     Proving(bool),
     /// Whether flows are opened as they are registered.
     Openings(Vec<OpeningAnswer>),
+    /// Bytes that the flows of a coflow which the application has open may send before a schedule mentions them.
+    StartSmall(u64),
 }
 
 const CONNECTED: usize = KEY + 2 * ADDRESS;
@@ -316,6 +321,10 @@ impl Message for ToApp {
                 out.push(9);
                 write_opening_answers(answers, out);
             }
+            ToApp::StartSmall(bytes) => {
+                out.push(10);
+                out.u64(*bytes);
+            }
         }
     }
 
@@ -363,6 +372,7 @@ impl Message for ToApp {
                 _ => return None,
             }),
             9 => ToApp::Openings(read_opening_answers(body)?),
+            10 => ToApp::StartSmall(body.u64()?),
             _ => return None,
         })
     }

@@ -52,7 +52,8 @@ impl ToAgent {
             | ToAgent::Keys(_)
             | ToAgent::Tokens(_)
             | ToAgent::Openings(_)
-            | ToAgent::Turns(_) => {}
+            | ToAgent::Turns(_)
+            | ToAgent::StartSmall(_) => {}
         }
     }
 }

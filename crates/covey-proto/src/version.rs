@@ -1,7 +1,7 @@
 //! The versions of the messages between agent and coordinator.
 
 /// The version that this crate speaks.
-pub const VERSION: u16 = 7;
+pub const VERSION: u16 = 8;
 
 /// The oldest version that it still speaks.
 pub const OLDEST: u16 = 2;
@@ -27,6 +27,10 @@ pub const TOKENS: u16 = 6;
 /// ([`FromAgent::Opened`](crate::FromAgent::Opened)), and pass rates on between schedules in the order that the
 /// coordinator says ([`ToAgent::Turns`](crate::ToAgent::Turns)).
 pub const OPENINGS: u16 = 7;
+
+/// The first version in which the coordinator says how much of a coflow hosts may send by themselves
+/// ([`ToAgent::StartSmall`](crate::ToAgent::StartSmall)).
+pub const START_SMALL: u16 = 8;
 
 /// The version to speak with a side of version `theirs`: the lower one, if it is still spoken.
 pub fn common_version(theirs: u16) -> Option<u16> {

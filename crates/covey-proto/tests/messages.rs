@@ -223,6 +223,7 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
         }),
         vec(opening_answer(), 0..20).prop_map(ToAgent::Openings),
         vec(turn(), 0..20).prop_map(ToAgent::Turns),
+        any::<u64>().prop_map(ToAgent::StartSmall),
         Just(ToAgent::Alive),
         schedule.prop_map(|((epoch, version, base), set, removed)| ToAgent::Schedule(Schedule {
             epoch,
@@ -299,6 +300,7 @@ fn to_app() -> impl Strategy<Value = ToApp> {
         vec((any::<u32>(), proptest::option::of(proof_refusal())), 0..20).prop_map(ToApp::Checked),
         any::<bool>().prop_map(ToApp::Proving),
         vec(opening_answer(), 0..20).prop_map(ToApp::Openings),
+        any::<u64>().prop_map(ToApp::StartSmall),
     ]
 }
 

@@ -10,13 +10,14 @@ use covey_proto::{
 
 /// Each message of a version by its name, as bytes in hexadecimal digits; of later versions only those
 /// that are new or differ from the version before.
-const VERSIONS: [&str; 6] = [
+const VERSIONS: [&str; 7] = [
     include_str!("data/agents-2.txt"),
     include_str!("data/agents-3.txt"),
     include_str!("data/agents-4.txt"),
     include_str!("data/agents-5.txt"),
     include_str!("data/agents-6.txt"),
     include_str!("data/agents-7.txt"),
+    include_str!("data/agents-8.txt"),
 ];
 
 fn bytes(version: u16, of: &str) -> Vec<u8> {
@@ -245,6 +246,19 @@ fn what_version_7_has_more_is_understood() {
         CoflowTurn { coflow: 6, layer: 3, dag: 6, depth: 0, left: f64::INFINITY },
     ];
     check_in(7, "to_agent.turns", ToAgent::Turns(turns));
+}
+
+#[test]
+fn what_version_8_has_more_is_understood() {
+    let hello = Hello { version: 8, port: 7, holds: (3, 9), token: b"abc".to_vec() };
+    check_in(8, "from_agent.hello", FromAgent::Hello(hello));
+    let (report_every_s, heartbeat_s, idle_after_s) = (0.008, 1.0, 1.0);
+    let (codec, groups) = (None, true);
+    let (version, epoch) = (8, 3);
+    let welcome =
+        Welcome { version, epoch, report_every_s, heartbeat_s, codec, idle_after_s, groups };
+    check_in(8, "to_agent.welcome", ToAgent::Welcome(welcome));
+    check_in(8, "to_agent.start_small", ToAgent::StartSmall(10 << 20));
 }
 
 #[test]

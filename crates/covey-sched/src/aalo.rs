@@ -13,6 +13,11 @@
 //! The coordinator decides every `delta`. Until the next tick a new coflow waits, and a coflow that
 //! has reached its limit stays in its queue. With `delta=0` both happen at once. Between ticks,
 //! links are shared again whenever a flow ends, as Aalo's daemons do by themselves (§6.2).
+//!
+//! With `start_small` above 0 no coflow waits for a tick to begin: hosts handle tiny coflows by
+//! local decisions (§6.2). Only a coflow that has sent as much before its first tick waits for that.
+
+use std::collections::BTreeSet;
 
 use covey_core::sorted::Sorted;
 use covey_core::{
@@ -40,6 +45,11 @@ pub(crate) const INFO: Info = Info {
             help: "interval of coordination; 0 for exact crossings",
         },
         Param {
+            name: "start_small",
+            default: "0",
+            help: "bytes that a coflow may send before a tick, or live a schedule, decides on it; live, at each host",
+        },
+        Param {
             name: "queues",
             default: "weighted",
             help: "weighted, strict, or classes (strict queues of switches, in which all flows share max-min)",
@@ -64,6 +74,10 @@ pub(crate) const INFO: Info = Info {
             members: Sorted::default(),
             to_serve: Vec::new(),
             to_watch: Vec::new(),
+            start_small: settings.size_or_none("start_small")?,
+            arrived: Vec::new(),
+            ahead: BTreeSet::new(),
+            to_hold: Vec::new(),
             is_stale: false,
         })))
     },
@@ -125,6 +139,11 @@ impl<K: Named> Service<K> {
         self.ranks.leave(coflow);
     }
 
+    /// Takes a coflow out of the plan.
+    fn hold(&mut self, plan: &mut Plan<K>, coflow: CoflowId) {
+        self.ranks.lift(plan, coflow);
+    }
+
     /// Takes coflows that have ended out of the plan. Returns whether there were any.
     pub(crate) fn start(&mut self, plan: &mut Plan<K>) -> bool {
         plan.set_layers(self.layers);
@@ -160,8 +179,55 @@ struct Aalo {
     to_serve: Vec<CoflowId>,
     /// DAGs that have arrived, ended, or sent the bytes of their wake-up.
     to_watch: Vec<u64>,
+    /// Bytes that a coflow may send before its first tick.
+    start_small: f64,
+    /// Coflows that have arrived since the last plan.
+    arrived: Vec<CoflowId>,
+    /// Coflows that are served although no tick has come since they arrived.
+    ahead: BTreeSet<CoflowId>,
+    /// Those of them that have sent as much as they may.
+    to_hold: Vec<CoflowId>,
     /// Whether any event could have changed the plan.
     is_stale: bool,
+}
+
+impl Aalo {
+    fn serve(
+        &mut self,
+        coflow: CoflowId,
+        view: &View<'_, NonClairvoyant>,
+        plan: &mut Plan<NonClairvoyant>,
+    ) {
+        if let Some(&queue) = self.dags.get(&view.lineage(coflow).external) {
+            self.service.serve(plan, coflow, queue, view);
+        }
+    }
+
+    /// A tick decides on all coflows.
+    fn decide(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) {
+        for coflow in std::mem::take(&mut self.ahead) {
+            plan.clear_wakes_of(Sender::Coflow(coflow));
+        }
+        self.arrived.clear();
+        self.to_hold.clear();
+        for coflow in std::mem::take(&mut self.to_serve) {
+            self.serve(coflow, view, plan);
+        }
+    }
+
+    /// Between ticks, coflows that have arrived may begin, up to so many bytes.
+    fn start_small(&mut self, view: &View<'_, NonClairvoyant>, plan: &mut Plan<NonClairvoyant>) {
+        for coflow in std::mem::take(&mut self.to_hold) {
+            self.service.hold(plan, coflow);
+        }
+        for coflow in std::mem::take(&mut self.arrived) {
+            if self.start_small > 0.0 {
+                self.ahead.insert(coflow);
+                self.serve(coflow, view, plan);
+                plan.wake_when_sent(coflow, self.start_small);
+            }
+        }
+    }
 }
 
 /// The coflows of a DAG.
@@ -188,7 +254,9 @@ pub(crate) fn next_tick(delta_s: f64, now: Time) -> Time {
 
 impl Policy<NonClairvoyant> for Aalo {
     fn wants(&self) -> Wants {
-        Wants { in_turn: true, ..Wants::default() }
+        // Whole bytes: a part of one is one.
+        let start_small = self.start_small.ceil() as u64;
+        Wants { in_turn: true, start_small, ..Wants::default() }
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
@@ -199,6 +267,7 @@ impl Policy<NonClairvoyant> for Aalo {
         }
         self.members.insert((external, coflow), ());
         self.to_serve.push(coflow);
+        self.arrived.push(coflow);
         self.is_stale = true;
     }
 
@@ -209,7 +278,10 @@ impl Policy<NonClairvoyant> for Aalo {
             self.dags.remove(&external);
             self.to_watch.push(external);
         }
-        self.to_serve.retain(|&other| other != coflow);
+        for list in [&mut self.to_serve, &mut self.arrived, &mut self.to_hold] {
+            list.retain(|&other| other != coflow);
+        }
+        self.ahead.remove(&coflow);
         self.service.leave(coflow);
         self.is_stale = true;
     }
@@ -226,6 +298,13 @@ impl Policy<NonClairvoyant> for Aalo {
         }
     }
 
+    fn bytes_reached(&mut self, coflow: CoflowId, _: f64, _: &View<'_, NonClairvoyant>) {
+        if self.ahead.remove(&coflow) {
+            self.to_hold.push(coflow);
+            self.is_stale = true;
+        }
+    }
+
     fn woke(&mut self, _: &View<'_, NonClairvoyant>) {
         self.is_stale = true;
     }
@@ -238,12 +317,9 @@ impl Policy<NonClairvoyant> for Aalo {
         plan.clear_times();
         let tick = self.service.next_tick(view.now());
         if tick.due(view.now()) {
-            for coflow in self.to_serve.drain(..) {
-                if let Some(&queue) = self.dags.get(&view.lineage(coflow).external) {
-                    self.service.serve(plan, coflow, queue, view);
-                }
-            }
+            self.decide(view, plan);
         } else if !self.to_serve.is_empty() {
+            self.start_small(view, plan);
             plan.wake_at(tick);
         }
         // Each DAG has one wake-up.

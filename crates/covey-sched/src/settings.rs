@@ -104,6 +104,12 @@ impl Settings {
         self.in_range(name, size, |s| s > 0.0, "a size above zero, like 10MiB")
     }
 
+    /// A number of bytes, or 0.
+    pub(crate) fn size_or_none(&self, name: &str) -> Result<f64, SpecError> {
+        let size = units::parse_size(self.text(name));
+        self.in_range(name, size, |_| true, "a size like 10MiB, or 0")
+    }
+
     /// A duration in seconds, of at most a day.
     pub(crate) fn duration(&self, name: &str) -> Result<f64, SpecError> {
         let duration = units::parse_duration(self.text(name));

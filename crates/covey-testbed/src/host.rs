@@ -99,7 +99,6 @@ pub async fn host(config: Host) -> Result<(), TestbedError> {
             coordinator: Some(coordinator.into()),
             credentials,
             hold_max: None,
-            start_small: 0,
             ..Options::default()
         },
         Scheduling::Receivers(settings) => {

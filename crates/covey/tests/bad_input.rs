@@ -153,7 +153,7 @@ fn policies_that_do_not_exist() {
         ("sbf", unknown.as_str()),
         (
             "aalo:k=3",
-            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share, work_conservation; did you mean 'K'?",
+            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, start_small, queues, share, work_conservation; did you mean 'K'?",
         ),
         ("covey:", "policy covey: found nothing after ':' or ',': expected key=value"),
         ("aalo:K=0", "policy aalo: K=0: expected a whole number from 1 to 64"),

@@ -10,7 +10,6 @@ use covey_proto::{
 };
 
 use super::compression::Compression;
-use super::openings::Openings;
 use super::proving::Proving;
 use super::reports::Reports;
 use super::say::{say, say_all_appeared, say_appeared, say_uses};
@@ -39,7 +38,6 @@ pub struct Agent {
     reports: Reports,
     compression: Compression,
     proving: Proving,
-    openings: Openings,
     turns: Turns,
     /// How flows are used, if the enforcer sees that.
     watch: Option<Watch>,
@@ -67,7 +65,6 @@ impl Agent {
             reports: Reports::default(),
             compression: Compression::default(),
             proving: Proving::default(),
-            openings: Openings::default(),
             turns: Turns::default(),
             watch: None,
             unnamed: Unnamed::default(),
@@ -267,7 +264,7 @@ impl Agent {
                 return Ok(true);
             }
             // Those are the enforcer's affair.
-            ToAgent::Alive | ToAgent::Keys(_) | ToAgent::Tokens(_) => {}
+            ToAgent::Alive | ToAgent::Keys(_) | ToAgent::Tokens(_) | ToAgent::StartSmall(_) => {}
             ToAgent::Openings(answers) => answers.iter().for_each(|answer| self.found(answer)),
             ToAgent::Turns(turns) => {
                 turns.into_iter().for_each(|turn| self.turns.said(turn));
@@ -310,7 +307,6 @@ impl Agent {
             self.unacknowledged.retain(|key, _| key.number().is_none());
         }
         self.turns.welcomed();
-        self.openings.welcomed(welcome, out);
         if welcome.version >= OPENINGS {
             say(self.schedule.passings(), FromAgent::Passed, out);
         }
@@ -365,10 +361,9 @@ impl Agent {
     pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) -> bool {
         self.now_s = now_s;
         // Before what flows are asked for: their applications hear first whether they are opened wrongly.
-        self.openings.opened(&progress.openings, self.welcome, out);
-        let closed = progress.opened.iter().filter(|(_, is_open)| !is_open).map(|(key, _)| *key);
-        let ended = progress.ended.iter().map(|ended| ended.key);
-        closed.chain(ended).for_each(|key| self.openings.closed(key));
+        if self.welcome.is_some_and(|welcome| welcome.version >= OPENINGS) {
+            say(progress.openings.iter().copied(), FromAgent::Opened, out);
+        }
         let presented = self.names.presented(progress);
         let progress = presented.as_ref().unwrap_or(progress);
         let told = self.follow_unnamed(progress);
@@ -503,12 +498,6 @@ impl Agent {
                 || ending.clone().any(|it| it == other);
             !is_idle && !is_over && shares.get(&other).is_none_or(|share| share.rate == 0.0)
         })
-    }
-
-    /// Takes from the coordinator's answers those that applications have to hear.
-    pub fn tell_openings(&mut self, mut answers: Vec<OpeningAnswer>) -> Vec<OpeningAnswer> {
-        answers.retain(|answer| self.openings.answered(answer));
-        answers
     }
 
     /// The coordinator has answered what is registered of a flow.

@@ -1,8 +1,8 @@
 //! What an agent decides between two schedules.
 
 use covey_proto::{
-    CoflowTurn, Ended, Entry, FlowFacts, FlowKey, FlowOpening, FromAgent, OpeningAnswer,
-    OpeningError, Passing, Schedule, Side, ToAgent, VERSION, Welcome,
+    CoflowTurn, Ended, Entry, FlowFacts, FlowKey, FlowOpening, FromAgent, OpeningAnswer, Passing,
+    Schedule, Side, ToAgent, VERSION, Welcome,
 };
 
 use super::Agent;
@@ -20,15 +20,9 @@ fn tell(agent: &mut Agent, message: ToAgent) -> Vec<FromAgent> {
 fn welcome(version: u16) -> ToAgent {
     let (report_every_s, heartbeat_s, idle_after_s) = (0.0, 1.0, 1.0);
     let (epoch, codec, groups) = (1, None, false);
-    ToAgent::Welcome(Welcome {
-        version,
-        epoch,
-        report_every_s,
-        heartbeat_s,
-        codec,
-        idle_after_s,
-        groups,
-    })
+    let welcome =
+        Welcome { version, epoch, report_every_s, heartbeat_s, codec, idle_after_s, groups };
+    ToAgent::Welcome(welcome)
 }
 
 fn entry(key: FlowKey, rate: f64) -> Entry {
@@ -134,16 +128,4 @@ fn a_rate_is_passed_on_only_where_the_coordinator_says_turns() {
     tell(&mut agent, welcome(6));
     assert!(matches!(end(&mut agent, A)[0], FromAgent::Ended(_)));
     assert_eq!(served(&agent), []);
-}
-
-#[test]
-fn a_flow_that_was_found_right_stays_so() {
-    let mut agent = in_turn();
-    let unknown =
-        |key| OpeningAnswer { key, side: Side::Sends, found: Err(OpeningError::Unregistered) };
-    let told = agent.tell_openings(vec![unknown(A)]);
-    assert_eq!(told, [unknown(A)], "nothing has been passed to applications yet");
-    let right = OpeningAnswer { found: Ok(FlowFacts { peer: 7, bytes: 1.0 }), ..unknown(C) };
-    assert_eq!(agent.tell_openings(vec![right]), [right]);
-    assert_eq!(agent.tell_openings(vec![unknown(C)]), []);
 }

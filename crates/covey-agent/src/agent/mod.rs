@@ -8,7 +8,6 @@ mod agent;
 #[cfg(test)]
 mod between_tests;
 mod compression;
-mod openings;
 mod proving;
 mod reports;
 mod say;

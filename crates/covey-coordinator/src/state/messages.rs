@@ -1,6 +1,6 @@
 //! What agents are sent.
 
-use covey_proto::{APPEARANCES, FlowAnnouncement, IDS, ToAgent, USES, Welcome};
+use covey_proto::{APPEARANCES, FlowAnnouncement, IDS, START_SMALL, ToAgent, USES, Welcome};
 
 use super::coordinator::CoordinatorState;
 use super::effects::SessionId;
@@ -16,7 +16,8 @@ impl CoordinatorState {
         let keys = has_keys.then(|| self.flow_keys(port)).flatten();
         let agent = self.agents.get_mut(port);
         let spoken = agent.connection.spoken;
-        if std::mem::take(&mut agent.connection.welcome) {
+        let is_welcomed = std::mem::take(&mut agent.connection.welcome);
+        if is_welcomed {
             let reports = self.config.reports_always || self.driver.needs_progress();
             messages.push(ToAgent::Welcome(Welcome {
                 version: spoken,
@@ -33,6 +34,9 @@ impl CoordinatorState {
         }
         if std::mem::take(&mut agent.letters.keys) {
             messages.extend(keys.map(ToAgent::Keys));
+        }
+        if is_welcomed && spoken >= START_SMALL {
+            messages.push(ToAgent::StartSmall(self.driver.start_small()));
         }
         // Before tokens: an application that has one knows whether its flow is opened wrongly.
         let found = std::mem::take(&mut agent.letters.openings);

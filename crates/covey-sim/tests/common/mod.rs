@@ -37,7 +37,7 @@ const VARIANTS: [&str; 50] = [
     "aalo:q1=2B,E=2,K=4",
     "aalo:q1=2B,E=2,K=4,delta=0",
     "aalo:q1=1B,K=3,queues=strict,delta=0",
-    "aalo:q1=1B,E=3,queues=strict,delta=300ms",
+    "aalo:q1=1B,E=3,queues=strict,delta=300ms,start_small=0.5B",
     "aalo:q1=1B,share=equal,delta=0",
     "aalo-oracle:q1=2B,E=2,K=4,queues=strict,delta=0",
     "philae:thin=0,q1=2B,E=2,K=4",

@@ -19,6 +19,7 @@ mod openings;
 mod operation;
 mod relays;
 mod rest;
+mod small;
 mod status;
 mod tokens;
 mod unnamed;
