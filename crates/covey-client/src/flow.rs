@@ -255,7 +255,7 @@ impl FlowSender {
     /// `data` were written.
     fn poll_socket_write(&mut self, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let written = loop {
-            if let Poll::Pending = self.stream.poll_write_ready(cx)? {
+            if self.stream.poll_write_ready(cx)?.is_pending() {
                 self.listen(cx)?;
                 return Poll::Pending;
             }

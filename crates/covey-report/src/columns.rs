@@ -101,7 +101,8 @@ pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
 /// `start_s`, `completion_s`, `fct_s`.
 ///
 /// `flow` is the index within the coflow, from 0; `start_s` and `completion_s` are on the clock of
-/// the trace, and `fct_s` is their difference.
+/// the trace, and `fct_s` is their difference. A flow that was cancelled has no `fct_s`, and
+/// `completion_s` is when that was.
 pub fn per_flow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let (coflows, outcome) = (&run.workload().coflows, run.outcome());
     let flows = || coflows.iter().flat_map(|c| &c.flows);
@@ -112,6 +113,8 @@ pub fn per_flow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let names = coflows.iter().map(|c| c.id.as_str()).collect();
     let indices = (0..).zip(coflows).flat_map(|(index, c)| c.flows.iter().map(move |_| index));
     let numbers = coflows.iter().flat_map(|c| 0..c.flows.len() as u32);
+    let is_cancelled = |k: &usize| outcome.cancelled.binary_search(k).is_ok();
+    let fcts = run.fcts_s().enumerate().map(|(k, fct_s)| (!is_cancelled(&k)).then_some(fct_s));
     let columns = [
         ("coflow_id", Values::Name(names, indices.collect())),
         ("flow", Values::Count(numbers.collect())),
@@ -120,7 +123,7 @@ pub fn per_flow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
         ("bytes", Values::Number(flows().map(|f| f.bytes).collect())),
         ("start_s", time(&outcome.flow_start_s)),
         ("completion_s", time(&outcome.flow_completion_s)),
-        ("fct_s", Values::Number(run.fcts_s().collect())),
+        ("fct_s", Values::Maybe(fcts.collect())),
     ];
     columns.map(|(name, values)| Column { name, values }).into()
 }

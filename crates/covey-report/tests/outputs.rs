@@ -37,6 +37,18 @@ fn csv_of_flows() {
 }
 
 #[test]
+fn a_flow_that_was_cancelled_has_no_completion_time() {
+    let workload = workload();
+    let run = scf(&workload);
+    let outcome = Outcome { cancelled: vec![0], ..run.outcome().clone() };
+    let run = Run::new(&workload, outcome, run.info().clone()).unwrap();
+    let text = written(|out| write_per_flow_csv(&run, out));
+    let fct = |row: usize| text.lines().nth(row).unwrap().rsplit(',').next().unwrap();
+    assert_eq!((fct(0), fct(1)), ("fct_s", ""), "{text}");
+    assert_ne!(fct(2), "", "{text}");
+}
+
+#[test]
 fn text_of_one_run() {
     insta::assert_snapshot!(Summary::of(&scf(&workload())).to_string());
 }

@@ -22,6 +22,9 @@ const RATE: f64 = 1e6;
 /// Time between two looks at the hosts, in seconds.
 const STEP_S: f64 = 0.0007;
 
+/// A port, and the flows with their layers and rates that its agent is told.
+type Told = (u32, Vec<(FlowKey, u32, f64)>);
+
 /// A coordinator whose clock starts at `start_s`, and hosts that send as its schedules say.
 struct Run {
     core: CoordinatorState,
@@ -30,7 +33,7 @@ struct Run {
     rates: Vec<Vec<(FlowKey, f64)>>,
     sent: Vec<(FlowKey, f64)>,
     /// Everything that agents are told of rates.
-    told: Vec<(u32, Vec<(FlowKey, u32, f64)>)>,
+    told: Vec<Told>,
 }
 
 impl Run {
@@ -120,7 +123,7 @@ impl Run {
     }
 
     /// Runs to the end. Returns what agents were told, and the times of the ends after their arrivals.
-    fn run(mut self) -> (Vec<(u32, Vec<(FlowKey, u32, f64)>)>, Vec<f64>) {
+    fn run(mut self) -> (Vec<Told>, Vec<f64>) {
         let mut next = 0;
         for step in 0..20_000 {
             let s = f64::from(step) * STEP_S;
@@ -173,7 +176,7 @@ fn the_same_is_decided_wherever_the_clock_starts() {
             let (shifted, shifted_ccts) = Run::new(policy, start_s).run();
             assert_eq!(shifted.len(), told.len(), "{policy} from {start_s} s");
             for (now, then) in shifted.iter().zip(&told) {
-                let order = |told: &(u32, Vec<(FlowKey, u32, f64)>)| {
+                let order = |told: &Told| {
                     let set = told.1.iter().map(|&(key, layer, _)| (key, layer));
                     (told.0, set.collect::<Vec<_>>())
                 };
