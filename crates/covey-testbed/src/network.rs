@@ -30,6 +30,10 @@ const OWN_QUEUE: u32 = 64 << 20;
 /// unit and not per byte; these keep a link busy for at most 3 ms.
 const BURST: u32 = 32_768;
 
+/// Rows of a host's own table of connections. Whoever lists the connections of a host goes through all rows, and the
+/// table that namespaces share otherwise has some for all memory of the machine, which takes milliseconds.
+const TABLE: u32 = 4096;
+
 /// The coordinator's port for clients.
 pub const CLIENTS: u16 = 7420;
 /// The coordinator's port for agents.
@@ -78,11 +82,18 @@ fn run(program: &[&str], input: &str) -> Result<String, TestbedError> {
 /// Makes the namespaces of hosts and switches, and the links between them.
 pub fn build(links: &Links) -> Result<(), TestbedError> {
     let (switches, hosts) = (links.switches(), 0..links.hosts);
-    let mut all: String =
+    let all: String =
         switches.iter().map(|switch| format!("netns add {}\n", switch.name())).collect();
+    run(&["ip", "-batch", "-"], &all)?;
+    // A namespace has the table that the one asks for in which it is made.
+    let parent = links.first_switch().name();
+    settings(&parent, &[&format!("tcp_child_ehash_entries={TABLE}")])?;
+    let all: String =
+        hosts.clone().map(|host| format!("netns add {}\n", host_name(host))).collect();
+    run(&["nsenter", &format!("--net=/run/netns/{parent}"), "ip", "-batch", "-"], &all)?;
+    let mut all = String::new();
     for host in hosts.clone() {
         let (name, switch) = (host_name(host), links.switch_of(host).name());
-        all += &format!("netns add {name}\n");
         all += &format!("link add h{host} netns {switch} type veth peer name eth0 netns {name}\n");
     }
     for (leaf, spine) in links.uplinks() {
