@@ -61,14 +61,15 @@ static __attribute__((always_inline)) int was_sent(struct __sk_buff *skb)
 
 SEC("cgroup_skb/egress") int hold(struct __sk_buff *skb)
 {
-	__u64 cookie = get_socket_cookie(skb);
-	__u64 *passed = map_lookup_elem(&held, &cookie);
-	if (!passed || skb->len <= SMALL || was_sent(skb))
-		return 1;
+	/* First what costs little: most of the time nobody is held. */
 	__u64 now = ktime_get_ns();
 	__u32 first = 0;
 	__u64 *end = map_lookup_elem(&until, &first);
-	if (!end || now > *end)
+	if (!end || now > *end || skb->len <= SMALL)
+		return 1;
+	__u64 cookie = get_socket_cookie(skb);
+	__u64 *passed = map_lookup_elem(&held, &cookie);
+	if (!passed || was_sent(skb))
 		return 1;
 	if (now < *passed || now - *passed < PASS_EVERY_NS)
 		return 0;

@@ -1,5 +1,6 @@
 //! Keeps the data of sockets back while their flows have to wait (bpf/hold.bpf.c).
 
+use std::collections::BTreeSet;
 use std::io;
 
 use aya::Ebpf;
@@ -19,6 +20,8 @@ const LEASE_NS: u64 = 250_000_000;
 pub struct Hold {
     held: HashMap<MapData, u64, u64>,
     until: Array<MapData, u64>,
+    /// The sockets in `held`, by their cookies.
+    cookies: BTreeSet<u64>,
     /// Holds as long as it is there.
     _program: Ebpf,
 }
@@ -39,9 +42,7 @@ impl Hold {
             .attach(root()?, CgroupSkbAttachType::Egress, CgroupAttachMode::Single)
             .map_err(BpfError::refused)?;
         let (held, until) = (map(&mut object, "held")?, map(&mut object, "until")?);
-        let mut hold = Hold { held, until, _program: object };
-        hold.renew();
-        Ok(hold)
+        Ok(Hold { held, until, cookies: BTreeSet::new(), _program: object })
     }
 
     /// Keeps the data of a socket back, by its cookie.
@@ -49,20 +50,27 @@ impl Hold {
     /// # Errors
     /// When there is no room for more.
     pub fn hold(&mut self, cookie: u64) -> io::Result<()> {
-        self.held.insert(cookie, now_ns(), 0).map_err(io::Error::other)
+        self.held.insert(cookie, now_ns(), 0).map_err(io::Error::other)?;
+        self.cookies.insert(cookie);
+        self.renew();
+        Ok(())
     }
 
     /// This process follows what its flows do. It is to say so many times a second: after a quarter of a second of
     /// silence nobody is held, for what was decided is old by then.
     pub fn renew(&mut self) {
-        // The only entry is always there.
-        let _ = self.until.set(0, now_ns() + LEASE_NS, 0);
+        if !self.cookies.is_empty() {
+            // The only entry is always there.
+            let _ = self.until.set(0, now_ns() + LEASE_NS, 0);
+        }
     }
 
     /// Lets a socket go on. What it could not send it sends when it tries again, which
     /// [`Socket::kick`](crate::pace::Socket::kick) makes it do at once.
     pub fn let_go(&mut self, cookie: u64) {
-        // It may not have been held.
-        let _ = self.held.remove(&cookie);
+        if self.cookies.remove(&cookie) {
+            // The entry is there.
+            let _ = self.held.remove(&cookie);
+        }
     }
 }
