@@ -13,6 +13,7 @@ use crate::client::{self, Options};
 use crate::flow;
 use crate::listener;
 use crate::own_flows::Scheduled;
+use crate::receiver;
 use crate::rest::RestError;
 
 /// [`crate::Client`] with a thread of its own for its connections.
@@ -280,7 +281,7 @@ impl Listener {
 /// [`crate::FlowReceiver`].
 pub struct FlowReceiver {
     runtime: Arc<Runtime>,
-    inner: flow::FlowReceiver,
+    inner: receiver::FlowReceiver,
 }
 
 impl FlowReceiver {

@@ -14,8 +14,8 @@ use tokio::net::ToSocketAddrs;
 use tokio::sync::Notify;
 
 use crate::client::{Client, Coflow};
-use crate::flow::FlowReceiver;
 use crate::listener::{FlowRequest, Incoming, Listener};
+use crate::receiver::FlowReceiver;
 
 /// A block: the id of its coflow, and its name in it.
 type BlockKey = (u64, Vec<u8>);

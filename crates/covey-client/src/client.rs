@@ -13,12 +13,13 @@ use covey_proto::{Direction, FlowHeader, FlowKey, Side};
 use tokio::net::{TcpStream, ToSocketAddrs};
 
 use crate::connection::Connection;
-use crate::flow::{FlowReceiver, FlowSender};
+use crate::flow::FlowSender;
 use crate::header::{read_header, write_header};
 use crate::link::Link;
 use crate::opening::Opening;
 use crate::own_flows::Scheduled;
 use crate::reach::reach;
+use crate::receiver::FlowReceiver;
 use crate::rest::{Rest, RestError};
 use crate::stream::{Host, Mode, UNREGISTERED, new_id};
 use crate::tls::{Tls, TlsFiles};

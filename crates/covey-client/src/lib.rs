@@ -45,6 +45,7 @@ mod own_flows;
 mod pacing;
 mod proving;
 mod reach;
+mod receiver;
 mod rest;
 mod stream;
 mod tls;
@@ -54,12 +55,13 @@ pub use blocks::Blocks;
 pub use client::{Client, Coflow, Options};
 pub use covey_api::{CoflowSpec, CoflowState, CoflowStatus, Flow, Move, Update};
 pub use covey_proto::{OpeningError, WrongOpening};
-pub use flow::{FlowReceiver, FlowSender};
+pub use flow::FlowSender;
 pub use listener::{FlowRequest, Incoming, Listener};
 pub use own_flows::Scheduled;
 pub use pacing::{
     mark, mark_of, mark_of_queue, mark_of_socket, set_datagram_size, set_max_pacing_rate,
 };
+pub use receiver::FlowReceiver;
 pub use rest::RestError;
 pub use stream::{Mode, ModeError};
 pub use tls::TlsFiles;

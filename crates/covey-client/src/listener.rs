@@ -12,8 +12,9 @@ use tokio::sync::mpsc;
 
 use crate::client::Client;
 use crate::connection::Connection;
-use crate::flow::{FlowReceiver, FlowSender};
+use crate::flow::FlowSender;
 use crate::header::{LINGER, MAX_LINGERING, read_header, turn_away, write_header};
+use crate::receiver::FlowReceiver;
 use crate::stream::{UNREGISTERED, refuse};
 
 impl Client {
