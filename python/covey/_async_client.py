@@ -87,6 +87,8 @@ class AsyncClient(Base):
         deadline_s: float | None = None,
         open: bool = False,
         lease_s: float | None = None,
+        compress: bool = True,
+        ratio: float | None = None,
     ) -> AsyncCoflow:
         """See `Client.register`."""
         spec = registration(
@@ -98,6 +100,8 @@ class AsyncClient(Base):
             deadline_s=deadline_s,
             open=open,
             lease_s=lease_s,
+            compress=compress,
+            ratio=ratio,
         )
         coflow = await awaited(self._core.register(spec))
         self._registered(coflow, stacklevel=3)

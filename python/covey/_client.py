@@ -94,13 +94,17 @@ class Client(Base):
         deadline_s: float | None = None,
         open: bool = False,
         lease_s: float | None = None,
+        compress: bool = True,
+        ratio: float | None = None,
     ) -> Coflow:
-        """Register a coflow: `(src, dst)` or `(src, dst, bytes)` of each of its flows.
+        """Register a coflow: `(src, dst)` or `(src, dst, bytes)` of each of its flows, or a dict.
 
         Ports are the numbers of hosts. `parents` are numbers of the coflows that it depends on:
         with `barrier`, its flows wait until those have ended. An `open` coflow does not end with
         its last flow, because `Coflow.update` will add more. `lease_s` is the client's `lease` if
-        nothing is said.
+        nothing is said. `compress=False` keeps a policy from compressing the flows; `ratio` is their
+        compressed bytes for each raw byte, 1 if they are not compressible. A dict may have a `ratio`
+        of its own.
         Raises `CoordinatorError` if the coordinator refuses.
         """
         spec = registration(
@@ -112,6 +116,8 @@ class Client(Base):
             deadline_s=deadline_s,
             open=open,
             lease_s=lease_s,
+            compress=compress,
+            ratio=ratio,
         )
         coflow = self._core.register(spec).wait()
         self._registered(coflow, stacklevel=3)

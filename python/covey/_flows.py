@@ -12,8 +12,8 @@ from covey import _core
 from covey._core import InputError, Trace
 
 REQUIRED = ("coflow", "arrival_s", "src", "dst", "bytes")
-OF_FLOW = ("src", "dst", "bytes", "start_s", "restart_s", "attempt")
-OF_COFLOW = ("arrival_s", "weight", "deadline_s", "job", "parents")
+OF_FLOW = ("src", "dst", "bytes", "start_s", "restart_s", "attempt", "ratio")
+OF_COFLOW = ("arrival_s", "weight", "deadline_s", "job", "parents", "compress")
 KNOWN = ("coflow", *OF_FLOW, *OF_COFLOW)
 
 

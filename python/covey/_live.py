@@ -7,6 +7,7 @@ import json
 import os
 import warnings
 import weakref
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, TypeAlias, TypeVar
 
 from covey import _core
@@ -31,10 +32,12 @@ Address: TypeAlias = "str | tuple[str, int]"
 """Where somebody listens: "10.0.0.2:9000", or ("10.0.0.2", 9000)."""
 
 FlowSpec: TypeAlias = (
-    "tuple[int, int] | tuple[int, int, float | None] | tuple[int, int, float | None, int]"
+    "tuple[int, int] | tuple[int, int, float | None] | tuple[int, int, float | None, int] "
+    "| Mapping[str, float | None]"
 )
 """A flow as it is registered: sending port, receiving port, its bytes if anybody knows, and, if it is
-another attempt of an earlier flow, that flow's index."""
+another attempt of an earlier flow, that flow's index. Or these by name: src, dst, bytes, attempt; and
+ratio, its compressed bytes for each raw byte if anybody knows, 1 if it is not compressible."""
 
 SETTLE_S = 5.0
 """How long the end of a program waits for the coordinator to write the ends of flows down."""
@@ -87,6 +90,8 @@ def frozen(data: Buffer) -> bytes:
 
 
 def _flow(flow: FlowSpec) -> dict[str, object]:
+    if isinstance(flow, Mapping):
+        return dict(flow)
     return dict(zip(("src", "dst", "bytes", "attempt"), flow, strict=False))
 
 
@@ -100,6 +105,8 @@ def registration(
     deadline_s: float | None,
     open: bool,
     lease_s: float | None,
+    compress: bool,
+    ratio: float | None,
 ) -> str:
     """Body of a request that registers a coflow."""
     body = {
@@ -111,6 +118,8 @@ def registration(
         "deadline_s": deadline_s,
         "open": open,
         "lease_s": lease_s,
+        "compress": compress,
+        "ratio": ratio,
     }
     return json.dumps(body)
 

@@ -114,6 +114,12 @@ def test_coflows_are_changed_and_given_up(client):
     assert coflow.wait(LONG)["state"] == "removed"
     assert 60 < client.register([(0, 1, 5)], lease_s=100).status()["kept_s"] <= 100
     assert client.register([(0, 1, 5)]).status()["kept_s"] <= 60
+    small = client.register([{"src": 0, "dst": 1, "bytes": 5, "ratio": 0.5}], compress=False)
+    assert small.status()["flows"] == 1
+    with pytest.raises(covey.CoordinatorError, match=r"flows\[0\]\.ratio: expected above 0"):
+        client.register([{"src": 0, "dst": 1, "bytes": 5, "ratio": 2}])
+    with pytest.raises(covey.CoordinatorError, match="ratio: expected above 0"):
+        client.register([(0, 1, 5)], ratio=0)
     with pytest.raises(covey.CoordinatorError, match="lease_s: expected from 1 to 86400"):
         client.register([(0, 1, 5)], lease_s=0.5)
 

@@ -57,6 +57,14 @@ def test_a_further_attempt_of_a_flow() -> None:
         covey.Trace.from_flows({**flows, "attempt": [None, None, 7]})
 
 
+def test_how_small_flows_can_be_compressed() -> None:
+    flows = {**FLOWS, "ratio": [0.25, None, 1], "compress": [True, False, True]}
+    lines = covey.Trace.from_flows(flows).dumps().decode().splitlines()[1:]
+    assert '"bytes":1000000,"ratio":0.25}' in lines[0]
+    assert '"bytes":2000000,"ratio":1}]' in lines[0]
+    assert '"compress":false' in lines[1]
+
+
 @pytest.mark.parametrize("library", ["covey", "pandas", "polars", "pyarrow", "numpy"])
 def test_frames_of_every_library(library: str) -> None:
     module = pytest.importorskip(library, reason=f"{library} is not installed")

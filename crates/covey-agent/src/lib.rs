@@ -15,6 +15,8 @@ mod flow_table;
 #[cfg(feature = "session")]
 mod kept_keys;
 #[cfg(feature = "session")]
+mod links;
+#[cfg(feature = "session")]
 mod local;
 mod names;
 mod openings;

@@ -18,6 +18,7 @@ use tokio_rustls::TlsConnector;
 
 use crate::agent::Agent;
 use crate::enforcer::{CoordinatorEvent, Enforcer};
+use crate::links::LinkMeter;
 use crate::processor::{Meter, Processors};
 
 /// How an agent joins.
@@ -37,6 +38,8 @@ pub struct Joining {
     pub processors: Processors,
     /// The addresses of the host, by which a coordinator that finds coflows by itself knows where flows go.
     pub addresses: Vec<IpAddr>,
+    /// The network devices that are the host's links, by name. Without any, nothing is said of what links carry.
+    pub devices: Vec<String>,
 }
 
 /// Why an agent gives up.
@@ -70,6 +73,7 @@ impl From<io::Error> for SessionEnd {
 /// What an agent keeps from one session to the next.
 struct Host<'a> {
     meter: Meter,
+    links: LinkMeter,
     woken: &'a Notify,
     started: Instant,
 }
@@ -99,7 +103,12 @@ pub async fn run_woken(
     if enforcer.sees_uses() {
         agent = agent.with_watch();
     }
-    let mut host = Host { meter: Meter::new(joining.processors), woken, started: Instant::now() };
+    let mut host = Host {
+        meter: Meter::new(joining.processors),
+        links: LinkMeter::new(joining.devices.clone()),
+        woken,
+        started: Instant::now(),
+    };
     let mut failures = 0;
     loop {
         let over = session(joining, &mut agent, enforcer, &mut host).await;
@@ -326,6 +335,9 @@ async fn talk(
                 {
                     agent.idle(share, &mut out);
                 }
+                if agent.tells_of_links() {
+                    out.extend(host.links.measure().map(FromAgent::Links));
+                }
                 let heartbeat_s = agent.welcome().map_or(f64::INFINITY, |w| w.heartbeat_s);
                 // A coordinator of an older version sends no heartbeats: its silence means nothing.
                 let has_heartbeat = agent.welcome().is_none_or(|welcome| welcome.version >= USES);
@@ -360,10 +372,12 @@ mod tests {
             ask_every: Duration::from_millis(5),
             processors: Processors::None,
             addresses: Vec::new(),
+            devices: Vec::new(),
         };
         let (mut agent, woken) = (Agent::new(3, Vec::new()), Notify::new());
         let meter = Meter::new(joining.processors);
-        let mut host = Host { meter, woken: &woken, started: Instant::now() };
+        let links = LinkMeter::new(Vec::new());
+        let mut host = Host { meter, links, woken: &woken, started: Instant::now() };
         let file = OwnedFd::from(std::fs::File::open("/dev/null").expect("a file"));
         let mut enforcer = Nothing;
         let talking =

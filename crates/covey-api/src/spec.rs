@@ -103,12 +103,16 @@ pub struct Flow {
         skip_serializing_if = "Option::is_none"
     )]
     pub attempt: Option<u32>,
+    /// Compressed bytes for each raw byte of it, above 0 and at most 1, if that is known; 1 if it is not compressible.
+    /// `None`: that of its coflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ratio: Option<f64>,
 }
 
 impl Flow {
     /// A flow of `bytes` from a port to a port, the only attempt of its transfer.
     pub fn new(src: u32, dst: u32, bytes: Option<f64>) -> Flow {
-        Flow { src, dst, bytes, attempt: None }
+        Flow { src, dst, bytes, attempt: None, ratio: None }
     }
 }
 

@@ -212,6 +212,12 @@ pub struct AgentStatus {
     /// Seconds for which a schedule that it was sent is not applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unapplied_s: Option<f64>,
+    /// Bytes per second that leave its host beside the flows that are scheduled; absent if it has not said.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_sent: Option<f64>,
+    /// The same for what comes to its host.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub other_received: Option<f64>,
 }
 
 /// A relay that has joined, as `GET /v1/relays` reports it.

@@ -426,6 +426,7 @@ async fn thousand(folder: &Path) -> Result<(), Failure> {
                 ask_every,
                 processors: Processors::None,
                 addresses: Vec::new(),
+                devices: Vec::new(),
             };
             covey_agent::run_woken(&joining, &mut local, &woken).await.expect("for ever");
         });

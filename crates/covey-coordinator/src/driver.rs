@@ -336,6 +336,18 @@ impl Driver {
         self.inner.traffic_mut().state_mut().set_processor(port, share);
     }
 
+    /// Sets how many compressed bytes a flow has for each raw byte, whatever the codec.
+    pub fn set_ratio(&mut self, flow: FlowId, ratio: f64) {
+        self.inner.traffic_mut().state_mut().set_ratio(flow, ratio);
+    }
+
+    /// Sets how many bytes per second a link carries beside the flows that are scheduled. The policy is asked for its
+    /// plan.
+    pub fn set_other_traffic(&mut self, link: LinkId, rate: f64) {
+        self.inner.traffic_mut().state_mut().set_other_traffic(link, rate);
+        self.inner.ask_for_plan();
+    }
+
     fn tell(&mut self, event: Event, now: Time) {
         self.inner.advance_to(now);
         self.inner.tell(event, &mut ());

@@ -4,10 +4,10 @@
 mod common;
 
 use covey_agent::{Agent, Progress};
-use covey_api::{CoflowSpec, Flow};
+use covey_api::{CoflowSpec, Flow, Move, Update};
 use covey_coordinator::{Config, CoordinatorState, Request};
 use covey_core::{Fabric, Time};
-use covey_proto::{CodecName, Compressor, FlowKey, Sent};
+use covey_proto::{CodecName, Compressor, FlowKey, FromAgent, Links, Sent};
 
 use common::Wired;
 
@@ -193,12 +193,54 @@ fn flows_are_compressed_where_a_processor_is_idle_and_faster_than_the_network() 
 #[test]
 fn compressing_is_compared_with_what_coflows_before_leave() {
     // The first coflow shares a receiver and leaves half of host 0's link, of which 60 % of a slow processor is faster.
-    for (policy, second) in [("fvdf:bandwidth=remaining", Some(CodecName::Lz4)), ("fvdf", None)] {
+    for (policy, second) in [("fvdf", Some(CodecName::Lz4)), ("fvdf:bandwidth=capacity", None)] {
         let mut world = World::new(policy, 4);
         world.idle(0, 0.6);
         world.register_sized(&[(0, 2), (1, 2)], Some(1e6));
         world.register_sized(&[(0, 3)], Some(2e6));
         assert_eq!(world.codecs()[0], [None, second], "{policy}");
+    }
+}
+
+impl World {
+    /// An agent reports what its host's links carry.
+    fn links(&mut self, port: usize, sent: f64, received: f64) {
+        self.wired.say(port, vec![FromAgent::Links(Links { sent, received })]);
+        self.wired.settle();
+    }
+}
+
+#[test]
+fn compressing_is_compared_with_what_other_traffic_leaves() {
+    let lz4 = Some(CodecName::Lz4);
+    for (policy, loaded) in [("fvdf", lz4), ("fvdf:bandwidth=capacity", None)] {
+        let mut world = World::new(policy, 4);
+        // Compressing takes 90 bytes a second away, and the link carries 100.
+        world.idle(0, 0.6);
+        world.register_sized(&[(0, 2)], Some(1e9));
+        let mut with = |port, sent, received| {
+            world.send(1.0);
+            world.links(port, 100.0 + sent, received);
+            world.codecs()[0][0]
+        };
+        // What the flow itself sends is no other traffic.
+        assert_eq!(with(0, 0.0, 0.0), None, "{policy}");
+        assert_eq!(with(0, 40.0, 0.0), loaded, "{policy}");
+        assert_eq!(with(0, 35.0, 0.0), loaded, "{policy}");
+        assert_eq!(with(0, 0.0, 0.0), None, "{policy}");
+        // The other direction of the link is of no use to it.
+        assert_eq!(with(0, 0.0, 100.0), None, "{policy}");
+        // At the receiver.
+        assert_eq!(with(2, -100.0, 140.0), loaded, "{policy}");
+        assert_eq!(with(2, -100.0, 100.0), None, "{policy}");
+    }
+}
+
+#[test]
+fn only_a_coordinator_that_compresses_hears_what_links_carry() {
+    for (policy, asks) in [("fvdf", true), ("sebf", false)] {
+        let world = World::new(policy, 4);
+        assert_eq!(world.wired.agents[0].tells_of_links(), asks, "{policy}");
     }
 }
 
@@ -217,6 +259,47 @@ fn what_is_not_compressible_is_not_compressed() {
     // At 300 bytes a second to 70 % compressing takes 90 away, and the link carries 100.
     assert_eq!(codec(&|spec| spec.ratio = Some(0.7)), None);
     assert_eq!(codec(&|spec| spec.compress = false), None);
+    // A flow knows better than its coflow, but not than its application.
+    assert_eq!(codec(&|spec| spec.flows[0].ratio = Some(1.0)), None);
+    let own = |spec: &mut CoflowSpec| (spec.ratio, spec.flows[0].ratio) = (Some(1.0), Some(0.5));
+    assert_eq!(codec(&own), Some(CodecName::Lz4));
+    let off = |spec: &mut CoflowSpec| (spec.compress, spec.flows[0].ratio) = (false, Some(0.5));
+    assert_eq!(codec(&off), None);
+}
+
+impl World {
+    fn change(&mut self, id: u64, update: Update) {
+        let now = self.wired.now();
+        self.wired.core.request(0, Request::Update { id, update, revision: None }, now);
+        self.wired.settle();
+    }
+}
+
+#[test]
+fn flows_keep_their_ratios_wherever_they_go() {
+    let (lz4, none) = (|| vec![Some(CodecName::Lz4)], || vec![None]);
+    let mut world = World::new("fvdf", 4);
+    (0..3).for_each(|port| world.idle(port, 1.0));
+    let flow = |src, ratio| Flow { ratio, ..Flow::new(src, 3, Some(1e6)) };
+    world.register_spec(CoflowSpec::of(vec![flow(0, Some(1.0))]));
+    assert_eq!(world.codecs()[0], none());
+    // Another attempt carries the same bytes, and a flow that moves, too.
+    let attempt = Flow { attempt: Some(0), bytes: None, ..flow(1, None) };
+    world.change(0, Update { add: vec![attempt], ..Update::default() });
+    assert_eq!(world.codecs()[1], none());
+    let moved = vec![Move { flow: 0, to: flow(2, None) }];
+    world.change(0, Update { moved, ..Update::default() });
+    assert_eq!(world.codecs()[2], none());
+    // A flow that another coflow takes has the ratio of the coflow that it leaves.
+    let mut world = World::new("fvdf", 4);
+    world.idle(0, 1.0);
+    world.register_spec(CoflowSpec { ratio: Some(1.0), ..CoflowSpec::of(vec![flow(0, None)]) });
+    world.register_spec(CoflowSpec { open: true, ..CoflowSpec::of(Vec::new()) });
+    world.change(1, Update { take: vec![0], ..Update::default() });
+    assert_eq!(world.codecs()[0], none());
+    // What is added may have a ratio, whatever its coflow's.
+    world.change(1, Update { add: vec![flow(0, Some(0.5))], ..Update::default() });
+    assert_eq!(world.codecs()[0].last(), lz4().last());
 }
 
 #[test]

@@ -102,8 +102,8 @@ pub struct Compression {
     pub ratio_by_size: bool,
     /// Whether a host compresses the longest flow of a coflow first, and not the first registered.
     pub longest_first: bool,
-    /// Whether Eq. 3 compares with what coflows before this one leave of a flow's path (Eq. 2), and
-    /// not with the capacity of the path.
+    /// Whether Eq. 3 compares with what coflows before this one and other traffic leave of a flow's path
+    /// (Eq. 2), and not with the capacity of the path.
     pub compares_remaining: bool,
 }
 

@@ -6,7 +6,7 @@ use crate::direction::Direction;
 use crate::flow::FlowKey;
 use crate::frame::Message;
 use crate::message::{
-    Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello,
+    Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello, Links,
     MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
     Use, Uses, Welcome,
 };
@@ -356,6 +356,11 @@ impl Message for FromAgent {
                 out.push(16);
                 write_passings(passings, out);
             }
+            FromAgent::Links(Links { sent, received }) => {
+                out.push(17);
+                out.f64(*sent);
+                out.f64(*received);
+            }
         }
     }
 
@@ -390,6 +395,7 @@ impl Message for FromAgent {
             14 => FromAgent::Checked { refused: body.u64()?, unproven: body.u64()? },
             15 => FromAgent::Opened(read_openings(body)?),
             16 => FromAgent::Passed(read_passings(body)?),
+            17 => FromAgent::Links(Links { sent: body.finite()?, received: body.finite()? }),
             _ => return None,
         })
     }

@@ -38,7 +38,7 @@ pub use local::{
     MAX_LOCAL, MAX_LOCAL_CHECKS, MAX_LOCAL_FLOWS, Means, OLDEST_LOCAL, ToApp,
 };
 pub use message::{
-    Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello,
+    Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello, Links,
     MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
     Use, Uses, Welcome,
 };
@@ -51,5 +51,5 @@ pub use proof::{
 };
 pub use relay::{FromRelay, MAX_PIECE, Opening, RELAY_VERSION, RelayHello, ToRelay};
 pub use version::{
-    APPEARANCES, IDS, OLDEST, OPENINGS, START_SMALL, TOKENS, USES, VERSION, common_version,
+    APPEARANCES, IDS, LINKS, OLDEST, OPENINGS, START_SMALL, TOKENS, USES, VERSION, common_version,
 };

@@ -187,6 +187,15 @@ pub struct Processor {
     pub compressors: Vec<Compressor>,
 }
 
+/// What the links of a host carry, of all traffic, as a mean over about a second.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Links {
+    /// Bytes per second that leave the host.
+    pub sent: f64,
+    /// Bytes per second that come to it.
+    pub received: f64,
+}
+
 /// Why the coordinator ends a session.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Refusal {
@@ -251,6 +260,8 @@ pub enum FromAgent {
     /// Flows that have ended or need nothing more have passed their rates on to others, with the same receiver. It
     /// comes before their ends are said, and again after each new join.
     Passed(Vec<Passing>),
+    /// What the links of the host carry. Said every second, if the coordinator schedules compression.
+    Links(Links),
 }
 
 /// From the coordinator to an agent.

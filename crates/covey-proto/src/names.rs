@@ -20,6 +20,7 @@ impl FromAgent {
             | FromAgent::Resync
             | FromAgent::Alive
             | FromAgent::Processor(_)
+            | FromAgent::Links(_)
             | FromAgent::Keeps(_)
             | FromAgent::Addresses(_)
             | FromAgent::Appeared(_)

@@ -1,7 +1,7 @@
 //! The versions of the messages between agent and coordinator.
 
 /// The version that this crate speaks.
-pub const VERSION: u16 = 8;
+pub const VERSION: u16 = 9;
 
 /// The oldest version that it still speaks.
 pub const OLDEST: u16 = 2;
@@ -31,6 +31,9 @@ pub const OPENINGS: u16 = 7;
 /// The first version in which the coordinator says how much of a coflow hosts may send by themselves
 /// ([`ToAgent::StartSmall`](crate::ToAgent::StartSmall)).
 pub const START_SMALL: u16 = 8;
+
+/// The first version in which agents report what their links carry ([`FromAgent::Links`](crate::FromAgent::Links)).
+pub const LINKS: u16 = 9;
 
 /// The version to speak with a side of version `theirs`: the lower one, if it is still spoken.
 pub fn common_version(theirs: u16) -> Option<u16> {

@@ -6,10 +6,10 @@ use covey_proto::{
     APPEARANCES, Appearance, Appeared, CHUNK_HEADER, ChunkHeader, CodecName, CoflowTurn,
     Compressor, Connected, Decoder, Direction, Ended, Entry, FlowAnnouncement, FlowAnswer, FlowAsk,
     FlowCheck, FlowFacts, FlowHeader, FlowId, FlowKey, FlowKeys, FlowOpening, FlowTokens,
-    FromAgent, FromApp, FromRelay, HEADER, Hello, Key, MAX_PIECE, Means, Message, Note, Opening,
-    OpeningAnswer, OpeningError, PROOF, Passing, Processor, Proof, ProofRefusal, ProtoError,
-    Purpose, Refusal, RelayHello, Reply, ReportThreshold, Schedule, Sent, Side, ToAgent, ToApp,
-    ToRelay, Token, USES, Use, Uses, Welcome, encode, refusal_of, refusal_to,
+    FromAgent, FromApp, FromRelay, HEADER, Hello, Key, Links, MAX_PIECE, Means, Message, Note,
+    Opening, OpeningAnswer, OpeningError, PROOF, Passing, Processor, Proof, ProofRefusal,
+    ProtoError, Purpose, Refusal, RelayHello, Reply, ReportThreshold, Schedule, Sent, Side,
+    ToAgent, ToApp, ToRelay, Token, USES, Use, Uses, Welcome, encode, refusal_of, refusal_to,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
@@ -181,6 +181,8 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         vec(opening(), 0..20).prop_map(FromAgent::Opened),
         vec((key(), key()).prop_map(|(from, to)| Passing { from, to }), 0..20)
             .prop_map(FromAgent::Passed),
+        (amount(), amount())
+            .prop_map(|(sent, received)| FromAgent::Links(Links { sent, received })),
         Just(FromAgent::Resync),
         Just(FromAgent::Alive),
     ]

@@ -3,14 +3,14 @@
 use covey_proto::{
     Appearance, Appeared, CodecName, CoflowTurn, Compressor, Decoder, Direction, Ended, Entry,
     FlowAnnouncement, FlowAnswer, FlowAsk, FlowFacts, FlowId, FlowKey, FlowKeys, FlowOpening,
-    FlowTokens, FromAgent, Hello, Key, Message, OLDEST, OpeningAnswer, OpeningError, Passing,
-    Processor, Purpose, Refusal, ReportThreshold, Schedule, Sent, Side, ToAgent, Token, Use, Uses,
-    VERSION, Welcome, WrongOpening, common_version, encode,
+    FlowTokens, FromAgent, Hello, Key, Links, Message, OLDEST, OpeningAnswer, OpeningError,
+    Passing, Processor, Purpose, Refusal, ReportThreshold, Schedule, Sent, Side, ToAgent, Token,
+    Use, Uses, VERSION, Welcome, WrongOpening, common_version, encode,
 };
 
 /// Each message of a version by its name, as bytes in hexadecimal digits; of later versions only those
 /// that are new or differ from the version before.
-const VERSIONS: [&str; 7] = [
+const VERSIONS: [&str; 8] = [
     include_str!("data/agents-2.txt"),
     include_str!("data/agents-3.txt"),
     include_str!("data/agents-4.txt"),
@@ -18,6 +18,7 @@ const VERSIONS: [&str; 7] = [
     include_str!("data/agents-6.txt"),
     include_str!("data/agents-7.txt"),
     include_str!("data/agents-8.txt"),
+    include_str!("data/agents-9.txt"),
 ];
 
 fn bytes(version: u16, of: &str) -> Vec<u8> {
@@ -259,6 +260,29 @@ fn what_version_8_has_more_is_understood() {
         Welcome { version, epoch, report_every_s, heartbeat_s, codec, idle_after_s, groups };
     check_in(8, "to_agent.welcome", ToAgent::Welcome(welcome));
     check_in(8, "to_agent.start_small", ToAgent::StartSmall(10 << 20));
+}
+
+#[test]
+fn what_version_9_has_more_is_understood() {
+    let hello = Hello { version: 9, port: 7, holds: (3, 9), token: b"abc".to_vec() };
+    check_in(9, "from_agent.hello", FromAgent::Hello(hello));
+    check_in(9, "from_agent.links", FromAgent::Links(Links { sent: 1.25e8, received: 5e7 }));
+    let (report_every_s, heartbeat_s, idle_after_s) = (0.008, 1.0, 1.0);
+    let (version, epoch, groups) = (9, 3, true);
+    let codec = Some(CodecName::Lz4);
+    let welcome =
+        Welcome { version, epoch, report_every_s, heartbeat_s, codec, idle_after_s, groups };
+    check_in(9, "to_agent.welcome", ToAgent::Welcome(welcome));
+}
+
+#[test]
+fn what_links_carry_is_a_rate() {
+    for sent in [f64::NAN, f64::INFINITY, -1.0] {
+        let (mut bytes, mut decoder) = (Vec::new(), Decoder::default());
+        encode(&FromAgent::Links(Links { sent, received: 0.0 }), &mut bytes);
+        decoder.push(&bytes);
+        assert!(decoder.take::<FromAgent>().is_err(), "{sent}");
+    }
 }
 
 #[test]

@@ -358,7 +358,7 @@ fn philae_on_facebook() {
     insta::assert_snapshot!(on_facebook("philae"));
 }
 
-#[facebook_test("takes seconds; make slow")]
+#[facebook_test("takes minutes; make slow")]
 fn swallow_on_facebook() {
     insta::assert_snapshot!(on_facebook("swallow"));
 }

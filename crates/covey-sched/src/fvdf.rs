@@ -3,7 +3,8 @@
 //! A flow's volume shrinks by compression or by sending. Coflows are ordered by the time that the
 //! slowest of their flows is expected to need (Eq. 7 and 8): one slice δ with the present choice,
 //! then sending alone, because the processors' future load is not known. With `B` the smaller
-//! capacity of the flow's two links, and β = 1 if compressing is faster than `B`,
+//! capacity of the flow's two links, which is what the first coflow finds, and β = 1 if compressing is
+//! faster than `B`,
 //!
 //! ```text
 //! Γ(flow) = δ + (V - (β R (1 - ξ) + (1 - β) B) δ) / B
@@ -12,8 +13,9 @@
 //!
 //! Where flows are sent while they are compressed, both take their part of the slice.
 //!
-//! Eq. 3 compares with `B`. With `bandwidth=remaining` it compares with the bandwidth that coflows before
-//! leave (Eq. 2, [`Remaining`](covey_core::Remaining)), so that coflows are compressed while they wait.
+//! Whether a flow is compressed is decided in this order, by the bandwidth that remains of its links
+//! (Eq. 2 and 3, [`Remaining`](covey_core::Remaining)): what coflows before and other traffic leave. So
+//! coflows are compressed while they wait. With `bandwidth=capacity` Eq. 3 compares with `B`.
 //!
 //! To prevent starvation, Γ is divided by a priority `P`, which grows by the factor `logbase` at
 //! every arrival and end of a coflow (Pseudocode 3). The order changes at these times only. With
@@ -56,8 +58,8 @@ pub(crate) const INFO: Info = Info {
         },
         Param {
             name: "bandwidth",
-            default: "path",
-            help: "what compressing has to be faster than (Eq. 3): path (its capacity) or remaining (what coflows before leave of the path, Eq. 2)",
+            default: "remaining",
+            help: "what compressing has to be faster than (Eq. 3): remaining (what coflows before and other traffic leave of the path, Eq. 2) or capacity (that of the path)",
         },
         Param {
             name: "overlap",
@@ -170,7 +172,7 @@ pub(crate) fn compress(settings: &Settings) -> Result<Compress<Clairvoyant>, Spe
     let codec = settings.codec("codec")?;
     let overlap = settings.choice("overlap", &[("true", true), ("false", false)])?;
     let by_size = settings.choice("ratio", &[("codec", false), ("size", true)])?;
-    let remaining = settings.choice("bandwidth", &[("remaining", true), ("path", false)])?;
+    let remaining = settings.choice("bandwidth", &[("remaining", true), ("capacity", false)])?;
     let compress = Compress::longest_first(codec).overlapping(overlap).ratio_by_size(by_size);
     Ok(compress.comparing_remaining(remaining))
 }

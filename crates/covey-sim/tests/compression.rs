@@ -100,10 +100,10 @@ fn one_behind_the_other(spec: &str) -> Vec<f64> {
 #[test]
 fn what_waits_is_compressed_since_no_bandwidth_remains_for_it() {
     // Eq. 2 and 3. While a is sent, b shrinks by 20 bytes. Then 10 bytes a second remain for b, and it is sent.
-    let remaining = one_behind_the_other("fvdf:codec=32bps:0.5,bandwidth=remaining");
+    let remaining = one_behind_the_other("fvdf:codec=32bps:0.5");
     assert_eq!(rounded(&remaining), [10.0, 28.0]);
-    let path = one_behind_the_other("fvdf:codec=32bps:0.5");
-    assert_eq!(rounded(&path), [10.0, 30.0]);
+    let capacity = one_behind_the_other("fvdf:codec=32bps:0.5,bandwidth=capacity");
+    assert_eq!(rounded(&capacity), [10.0, 30.0]);
 }
 
 #[test]
@@ -157,7 +157,7 @@ fn priority_serves_a_large_coflow_among_small_ones() {
     let fabric = Fabric::big_switch(1, 1.0).unwrap();
     let large = |logbase: f64| {
         // Nothing is compressed; this tests the order alone.
-        let spec = format!("fvdf:codec=1bps:0.9,logbase={logbase}");
+        let spec = format!("fvdf:codec=1bps:0.9,bandwidth=capacity,logbase={logbase}");
         run(&workload, &fabric, &spec).coflows[0].completion_s
     };
     assert_eq!(large(1.0), 250.0);

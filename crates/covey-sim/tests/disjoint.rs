@@ -13,7 +13,9 @@ fn is_exempt(spec: &str) -> bool {
     let has_slots = spec.starts_with("philae") && !spec.contains("queues=strict");
     let is_random = spec.contains("ports=random");
     let grows = spec.starts_with("fvdf") && !spec.contains("logbase=1");
-    let decides_again = spec.contains("bandwidth=remaining");
+    let decides_again = spec.starts_with("fvdf")
+        && !spec.contains("bandwidth=capacity")
+        && !spec.contains("overlap=true");
     let learns = spec.starts_with("coda") && !spec.contains("labels=true");
     has_slots || is_random || grows || decides_again || learns
 }
@@ -28,7 +30,7 @@ const INSTEAD: [&str; 11] = [
     "philae:thin=1,q1=2B,contention=all,pilots=const:3,size=left,queues=strict",
     "philae-oracle:thin=2,q1=2B,E=2,K=4,order=A,queues=strict",
     "philae-oracle:thin=1,q1=2B,share=equal,size=left,contention=all,queues=strict",
-    "fvdf:codec=32bps:0.5,logbase=1",
+    "fvdf:codec=32bps:0.5,logbase=1,bandwidth=capacity",
     "fvdf:codec=32bps:0.5,overlap=true,logbase=1",
     "fifo:share=madd,compress=32bps:0.5",
 ];

@@ -166,7 +166,7 @@ proptest! {
         // The live driver compresses nothing before it is sent, so `fvdf` behaves differently
         // there.
         let compressed = COMPRESSED.into_iter().filter(|spec| !spec.starts_with("fvdf"));
-        let all = policies().chain(compressed).chain(["fvdf:codec=1bps:0.5"]);
+        let all = policies().chain(compressed).chain(["fvdf:codec=1bps:0.5,bandwidth=capacity"]);
         for spec in all.filter(|spec| !crate::common::looks_at_flows(spec)) {
             let calls = record(&workload, &fabric, spec);
             if let Err(difference) = drive(&calls, &workload, &fabric, spec) {

@@ -5,8 +5,9 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use covey_proto::{
-    Appearance, Compressor, Ended, FlowFacts, FlowKey, FromAgent, Hello, OPENINGS, OpeningAnswer,
-    Passing, Refusal, Schedule, Side, ToAgent, USES, Uses, VERSION, Welcome, common_version,
+    Appearance, Compressor, Ended, FlowFacts, FlowKey, FromAgent, Hello, LINKS, OPENINGS,
+    OpeningAnswer, Passing, Refusal, Schedule, Side, ToAgent, USES, Uses, VERSION, Welcome,
+    common_version,
 };
 
 use super::compression::Compression;
@@ -113,6 +114,11 @@ impl Agent {
     fn tells_of_compression(&self) -> bool {
         let asked = self.welcome.is_some_and(|welcome| welcome.codec.is_some());
         asked && self.compression.is_possible()
+    }
+
+    /// Whether the coordinator schedules compression, and hears what links carry.
+    pub fn tells_of_links(&self) -> bool {
+        self.welcome.is_some_and(|welcome| welcome.codec.is_some() && welcome.version >= LINKS)
     }
 
     /// Epoch and version of the schedule in force; zeros if there is none.

@@ -7,6 +7,7 @@ use covey_proto::{Compressor, FlowAnswer, FlowId, FlowKey, OpeningAnswer, Report
 
 use super::assignments::Assignments;
 use super::effects::SessionId;
+use super::host_links::HostLinks;
 
 /// The coordinator's side of one agent.
 #[derive(Debug, Default)]
@@ -18,6 +19,7 @@ pub(super) struct AgentState {
     pub usage: Usage,
     pub letters: Letters,
     pub processor: HostProcessor,
+    pub links: HostLinks,
 }
 
 impl AgentState {

@@ -8,6 +8,7 @@ use covey_proto::{FlowAnnouncement, FlowId, FlowKey, Schedule, TOKENS};
 use super::agent::AgentState;
 use super::assignments::Service;
 use super::effects::SessionId;
+use super::flows::Flow;
 use super::reservations::IngressReservations;
 
 /// All agents, by port. A session is that of exactly one agent, and an agent for which there may be news
@@ -199,6 +200,13 @@ impl Agents {
         let session = agent.connection.session.take()?;
         self.sessions.remove(&session);
         Some(session)
+    }
+
+    /// A flow that had sent what it says has sent so many bytes on the wire in all.
+    pub fn carried(&mut self, flow: &Flow, wire: f64) {
+        let new = (wire - flow.wire).max(0.0);
+        self.get_mut(flow.src).links.carried(0, new);
+        self.get_mut(flow.dst).links.carried(1, new);
     }
 
     /// Wants a flow to be served so from now on.

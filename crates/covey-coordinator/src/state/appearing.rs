@@ -285,7 +285,8 @@ impl CoordinatorState {
         let moved = match self.coflows.ids.key(FlowKey::of_id(id)) {
             None => {
                 let (sent, wire, stage) = (flow.sent, flow.wire, Stage::Active);
-                let new = Flow { src: flow.src, dst: flow.dst, bytes: None, sent, wire, stage };
+                let (src, dst, bytes, ratio) = (flow.src, flow.dst, None, None);
+                let new = Flow { src, dst, bytes, sent, wire, stage, ratio };
                 Some((new, vec![FlowKey::of_number(flow.number)]))
             }
             Some(from) => {

@@ -137,6 +137,7 @@ impl CoordinatorState {
         }
         self.coflows.extend(serial, specs.iter().map(Flow::of).collect(), ids);
         self.note_attempts(serial, &specs);
+        (0..specs.len() as u32).for_each(|flow| self.note_ratio(FlowKey { coflow: serial, flow }));
         self.awaited_bytes.note(serial, lineage.external);
         self.effects.counts.registered += 1;
         self.effects.event(Event::Registered { id: serial });
@@ -174,11 +175,11 @@ impl CoordinatorState {
             let flow = self.coflows.flow(key).filter(|flow| flow.stage != Stage::Ended);
             if let Some(flow) = flow {
                 self.cancel(key);
-                let bytes = moved.to.bytes.or(flow.bytes);
+                let (bytes, ratio) = (moved.to.bytes.or(flow.bytes), moved.to.ratio.or(flow.ratio));
                 let flows = self.coflows.get(serial).map(|coflow| &coflow.flows);
                 let has_others = flows.is_some_and(|it| it.attempts.others(key.flow).count() > 0);
                 let attempt = has_others.then_some(key.flow);
-                added.push((FlowSpec { bytes, attempt, ..moved.to }, new_id));
+                added.push((FlowSpec { bytes, ratio, attempt, ..moved.to }, new_id));
             }
         }
         self.tell_ends();
@@ -187,6 +188,9 @@ impl CoordinatorState {
             self.driver.extend(id, specs.iter().map(policy_spec_of), self.now);
             self.coflows.extend(serial, specs.iter().map(Flow::of).collect(), &ids);
             self.note_attempts(serial, &specs);
+            let there = self.coflows.get(serial).map_or(0, |coflow| coflow.flows.len() as u32);
+            let new = there - specs.len() as u32..there;
+            new.for_each(|flow| self.note_ratio(FlowKey { coflow: serial, flow }));
             self.dirty.note_all_rates();
             self.note_bytes(serial);
             // The new flows follow their hosts, and are unopened where nobody has opened the coflow.
@@ -202,6 +206,15 @@ impl CoordinatorState {
         left.into_iter().chain([serial]).for_each(|serial| self.leave_if_over(serial));
         self.effects.event(Event::Updated { id: serial });
         self.tell_ends();
+    }
+
+    /// Writes down for the policy how small a flow can be made, if that is known of it and its coflow may be compressed.
+    pub(super) fn note_ratio(&mut self, key: FlowKey) {
+        let coflow = self.coflows.get(key.coflow).filter(|coflow| coflow.about.compress);
+        let Some(coflow) = coflow else { return };
+        if let Some(ratio) = coflow.flows.get(key.flow).and_then(|flow| flow.ratio) {
+            self.driver.set_ratio(coflow.policy_flow(key.flow), ratio);
+        }
     }
 
     fn restart(&mut self, key: FlowKey) {

@@ -6,13 +6,16 @@ use covey_proto::FlowKey;
 use super::coordinator::CoordinatorState;
 use super::flows::{Flow, Stage};
 
-/// The flows of a request, each with the size of the flow of which it is another attempt, if it has none of its own.
+/// The flows of a request, each with the size and the ratio of the flow of which it is another attempt, if it has none
+/// of its own.
 /// `known` are the flows that the coflow has already.
 pub(super) fn sized(flows: &[FlowSpec], known: &[FlowSpec]) -> Vec<FlowSpec> {
     let mut all = known.to_vec();
     for flow in flows {
-        let copied = flow.attempt.and_then(|of| all.get(of as usize)?.bytes);
-        all.push(FlowSpec { bytes: flow.bytes.or(copied), ..*flow });
+        let first = flow.attempt.and_then(|of| all.get(of as usize));
+        let bytes = flow.bytes.or(first.and_then(|first| first.bytes));
+        let ratio = flow.ratio.or(first.and_then(|first| first.ratio));
+        all.push(FlowSpec { bytes, ratio, ..*flow });
     }
     all.split_off(known.len())
 }
@@ -44,7 +47,10 @@ pub(super) fn check_attempts(
 impl CoordinatorState {
     /// The flows of a coflow as a request gives them.
     pub(super) fn specs(&self, serial: u64) -> Vec<FlowSpec> {
-        let spec = |(_, flow): (u32, &Flow)| FlowSpec::new(flow.src, flow.dst, flow.bytes);
+        let spec = |(_, flow): (u32, &Flow)| FlowSpec {
+            ratio: flow.ratio,
+            ..FlowSpec::new(flow.src, flow.dst, flow.bytes)
+        };
         self.coflows.get(serial).map_or_else(Vec::new, |it| it.flows.iter().map(spec).collect())
     }
 

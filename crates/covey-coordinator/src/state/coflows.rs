@@ -302,6 +302,8 @@ impl Coflows {
         });
         let (mut flow, mut names) = left??;
         let coflow = self.present.get_mut(&from.coflow)?;
+        // Its data are what they were.
+        flow.ratio = flow.ratio.or(coflow.about.ratio);
         self.ids.replace(from.coflow, coflow.flows.ids_mut(), from.flow, rest);
         self.ids.add_former(from, id);
         names.push(from);

@@ -21,13 +21,16 @@ pub(super) struct Flow {
     /// Bytes on the wire for these.
     pub wire: f64,
     pub stage: Stage,
+    /// Compressed bytes for each raw byte, if that is known of it.
+    pub ratio: Option<f64>,
 }
 
 impl Flow {
     /// A flow of no bytes ends when it starts.
     pub fn of(spec: &covey_api::Flow) -> Flow {
         let stage = if spec.bytes == Some(0.0) { Stage::Ended } else { Stage::Active };
-        Flow { src: spec.src, dst: spec.dst, bytes: spec.bytes, sent: 0.0, wire: 0.0, stage }
+        let (bytes, ratio) = (spec.bytes, spec.ratio);
+        Flow { src: spec.src, dst: spec.dst, bytes, sent: 0.0, wire: 0.0, stage, ratio }
     }
 }
 

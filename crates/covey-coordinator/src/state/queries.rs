@@ -136,6 +136,8 @@ impl CoordinatorState {
                 joined_s: agent.connection.session.map(|_| self.now - agent.connection.since),
                 heard_s: (agent.connection.spoken > 0).then(|| self.now - agent.connection.heard),
                 unapplied_s: agent.assignments.under_way_since().map(|since| self.now - since),
+                other_sent: agent.links.other.map(|[sent, _]| sent),
+                other_received: agent.links.other.map(|[_, received]| received),
             })
             .collect();
         let end = from as usize + items.len();

@@ -1,6 +1,7 @@
 //! What clients ask for: checked, and written to the journal.
 
 use std::collections::HashSet;
+use std::fmt::Display;
 use std::ops::RangeInclusive;
 
 use covey_api::{CoflowSpec, Flow, Problem, Update};
@@ -139,10 +140,7 @@ impl CoordinatorState {
             )));
         }
         check_lease(spec.lease_s)?;
-        if let Some(found) = spec.ratio.filter(|ratio| !(*ratio > 0.0 && *ratio <= 1.0)) {
-            let expected = "expected above 0, and at most 1";
-            return Err(Problem::invalid(format!("ratio: {expected}, found {found}")));
-        }
+        check_ratio("ratio", spec.ratio)?;
         if spec.name.as_ref().is_some_and(|name| name.len() > 256) {
             return Err(Problem::invalid("name: expected at most 256 bytes"));
         }
@@ -181,6 +179,7 @@ impl CoordinatorState {
                     return Err(Problem::invalid(format!("{at}[{k}]{within}.{end}: {expected}")));
                 }
             }
+            check_ratio(format_args!("{at}[{k}]{within}.ratio"), flow.ratio)?;
             match flow.bytes {
                 Some(bytes) if !(bytes.is_finite() && bytes >= 0.0) => {
                     let detail =
@@ -305,6 +304,17 @@ fn check_lease(lease_s: Option<f64>) -> Result<(), Problem> {
             let (min, max) = (LEASE_S.start(), LEASE_S.end());
             let expected = format!("expected from {min} to {max}, found {found}");
             Err(Problem::invalid(format!("lease_s: {expected}")))
+        }
+    }
+}
+
+/// Checks how many compressed bytes there are for each raw byte, if that is said.
+fn check_ratio(at: impl Display, ratio: Option<f64>) -> Result<(), Problem> {
+    match ratio.filter(|ratio| !(*ratio > 0.0 && *ratio <= 1.0)) {
+        None => Ok(()),
+        Some(found) => {
+            let expected = "expected above 0, and at most 1";
+            Err(Problem::invalid(format!("{at}: {expected}, found {found}")))
         }
     }
 }

@@ -44,6 +44,7 @@ impl CoordinatorState {
             FromAgent::Sent(flows) => self.sent(port, &flows),
             FromAgent::Resync => self.agents.resync(port),
             FromAgent::Processor(processor) => self.processor(port, &processor),
+            FromAgent::Links(links) => self.links(port, links),
             FromAgent::Uses(uses) => self.uses(port, &uses),
             FromAgent::Keeps(coflows) => {
                 coflows.into_iter().for_each(|serial| self.keep(serial, None));
@@ -92,6 +93,7 @@ impl CoordinatorState {
         if let Some(before) = self.agents.begin(port, session, spoken, self.now) {
             self.effects.close(before, Refusal::Replaced);
         }
+        self.agents.get_mut(port).links.restart(self.now);
         self.agents.holds(port, hello.holds);
         if spoken < APPEARANCES {
             self.leave_alone(port);
@@ -172,6 +174,7 @@ impl CoordinatorState {
                         if wire != bytes {
                             compressed.push((id.0, wire));
                         }
+                        self.agents.carried(&flow, wire);
                         self.agents.flow_ended(port, id);
                         self.flow_ended(key, bytes, wire);
                     }
@@ -233,9 +236,9 @@ impl CoordinatorState {
         }
         for &Sent { key, bytes, wire } in flows {
             self.note_sent(port, key, bytes, wire);
-            if self.coflows.flow(key).is_none_or(|flow| flow.src != port) {
+            let Some(flow) = self.coflows.flow(key).filter(|flow| flow.src == port) else {
                 continue;
-            }
+            };
             let Some(coflow) = self.coflows.get_mut(key.coflow) else { continue };
             if coflow.flows.cancelled().contains(&key.flow) {
                 // It was opened after that.
@@ -245,6 +248,7 @@ impl CoordinatorState {
             if !coflow.flows.report(key.flow, bytes, wire) {
                 continue;
             }
+            self.agents.carried(&flow, wire);
             if !std::mem::replace(&mut coflow.is_stale, true) {
                 self.dirty.note_progress(key.coflow);
             }

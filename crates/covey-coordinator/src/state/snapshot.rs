@@ -54,6 +54,7 @@ fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
     let Coflow { about, flows, .. } = coflow;
     let spec_of = |(index, flow): (u32, &Flow)| FlowSpec {
         attempt: Some(flows.attempts.transfer(index)).filter(|of| *of != index),
+        ratio: flow.ratio,
         ..FlowSpec::new(flow.src, flow.dst, flow.bytes)
     };
     let spec = CoflowSpec {

@@ -86,6 +86,7 @@ impl CoordinatorState {
             self.awaited_ends.insert(key, until);
         }
         self.agents.renamed(flow.src, id, from, key);
+        self.note_ratio(key);
         let Some(coflow) = self.coflows.get(to) else { return };
         if flow.stage == Stage::Written {
             self.driver.suspend(&[coflow.policy_flow(key.flow)], self.now);

@@ -58,7 +58,7 @@ impl Garbage {
 
     fn message(&mut self) -> FromAgent {
         let count = self.below(20);
-        match self.below(9) {
+        match self.below(10) {
             0 => FromAgent::Applied { epoch: self.below(3), version: self.below(50) },
             1 => FromAgent::Ended(
                 (0..count)
@@ -89,6 +89,7 @@ impl Garbage {
                 let unopened = (0..count).map(|_| self.key().coflow).collect();
                 FromAgent::Uses(Uses { all, flows, unopened })
             }
+            8 => FromAgent::Links(Links { sent: self.amount(), received: self.amount() }),
             7 => FromAgent::Keeps((0..count).map(|_| self.key().coflow).collect()),
             _ => FromAgent::Alive,
         }

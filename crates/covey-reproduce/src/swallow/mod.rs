@@ -12,6 +12,7 @@ mod custom;
 mod deployment;
 mod example;
 mod flows;
+mod headline;
 mod sizes;
 mod slices;
 mod sums;
@@ -23,6 +24,7 @@ pub use deployment::TESTBED_ITEMS;
 
 /// The items that simulation reproduces, in the order of the paper.
 pub const ITEMS: &[Item] = &[
+    headline::HEADLINE,
     sizes::FIGURE_1,
     Item::not_shown(
         "Table I",

@@ -81,7 +81,7 @@ const VARIANTS: [&str; 50] = [
 /// of 2 or more, compression does not pay.
 pub const COMPRESSED: [&str; 11] = [
     "fvdf:codec=32bps:0.5",
-    "fvdf:codec=32bps:0.5,bandwidth=remaining",
+    "fvdf:codec=32bps:0.5,bandwidth=capacity",
     "fvdf:codec=32bps:0.5,starvation=wait",
     "fvdf:codec=32bps:0.5,gamma=port,share=matching,logbase=1",
     "fvdf:codec=32bps:0.5,overlap=true",

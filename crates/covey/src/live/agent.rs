@@ -1,5 +1,6 @@
 //! `covey agent`: executes a coordinator's schedules on one host.
 
+use std::collections::BTreeSet;
 use std::net::IpAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -66,8 +67,9 @@ pub struct Agent {
     /// /proc/stat), a number from 0 to 1, or none
     #[arg(long, value_name = "SHARE", default_value = "idle")]
     cpu: String,
-    /// An address of this host, which tells policies that find coflows by themselves where flows go; may be repeated
-    /// [default: all addresses of the host but those of loopback, links and bridges for containers]
+    /// An address of this host, which tells policies that find coflows by themselves where flows go, and which devices
+    /// are the host's links; may be repeated [default: all addresses of the host but those of loopback, links and
+    /// bridges for containers]
     #[arg(long, value_name = "IP")]
     address: Vec<String>,
     #[command(flatten)]
@@ -200,8 +202,8 @@ pub fn joining(
         Some(_) => Vec::new(),
         None => shown.token()?.ok_or_else(|| shown.none(&coordinator))?,
     };
-    let (ask_every, addresses) = (REPORT_EVERY, addresses(named)?);
-    Ok(Joining { coordinator, port, token, tls, ask_every, processors, addresses })
+    let (ask_every, (addresses, devices)) = (REPORT_EVERY, addresses(named)?);
+    Ok(Joining { coordinator, port, token, tls, ask_every, processors, addresses, devices })
 }
 
 /// The number of a group.
@@ -217,19 +219,26 @@ fn group(text: &str) -> Result<u32, Failure> {
     Ok(group.gid.as_raw())
 }
 
-/// The addresses that `--address` names, or else those of this host.
-fn addresses(named: &[String]) -> Result<Vec<IpAddr>, Failure> {
-    if named.is_empty() {
-        let found = if_addrs::get_if_addrs();
-        let found = found.map_err(|error| Failure::Other(format!("network devices: {error}")))?;
-        let reached = found.iter().filter(|device| is_reached(device));
-        return Ok(reached.map(if_addrs::Interface::ip).collect());
-    }
+/// The addresses that `--address` names, or else those of this host; and the devices that have them.
+fn addresses(named: &[String]) -> Result<(Vec<IpAddr>, Vec<String>), Failure> {
     let expected = "an address of IPv4 or IPv6";
     let read = |text: &String| {
         text.parse().map_err(|_| Failure::argument("--address", expected, format!("'{text}'")))
     };
-    named.iter().map(read).collect()
+    let named = named.iter().map(read).collect::<Result<Vec<IpAddr>, Failure>>()?;
+    let found = if_addrs::get_if_addrs();
+    let found = found.map_err(|error| Failure::Other(format!("network devices: {error}")))?;
+    let is_of_host = |device: &&if_addrs::Interface| match named.as_slice() {
+        [] => is_reached(device),
+        named => named.contains(&device.ip()),
+    };
+    let of_host: Vec<&if_addrs::Interface> = found.iter().filter(is_of_host).collect();
+    let devices: BTreeSet<String> = of_host.iter().map(|device| device.name.clone()).collect();
+    let addresses = match named.is_empty() {
+        true => of_host.iter().map(|device| device.ip()).collect(),
+        false => named,
+    };
+    Ok((addresses, devices.into_iter().collect()))
 }
 
 /// Whether other hosts reach this one by the address of a device. Bridges for containers have the same addresses on all

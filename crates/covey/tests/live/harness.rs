@@ -212,8 +212,17 @@ impl Fluid {
             let ask_every = Duration::from_millis(5);
             let processors = Processors::None;
             let coordinator = coordinator.into();
-            let joining =
-                Joining { coordinator, port, token, tls: None, ask_every, processors, addresses };
+            let (tls, devices) = (None, Vec::new());
+            let joining = Joining {
+                coordinator,
+                port,
+                token,
+                tls,
+                ask_every,
+                processors,
+                addresses,
+                devices,
+            };
             covey_agent::run(&joining, &mut enforcer).await
         });
     }

@@ -7,6 +7,7 @@ mod common;
 mod agent_certificates;
 mod certificates;
 mod clock;
+mod compression;
 mod crashes;
 mod credentials;
 mod damage;

@@ -166,6 +166,8 @@ fn what_cannot_be_cancelled_or_attempted_is_refused() {
     let other = Flow { bytes: Some(5.0), ..copy(1, 0, 1) };
     let sizes = "add[0].attempt: flow 1 has 1000000000 bytes, this one 5";
     assert_eq!(refusal(&mut core, add(other)).1, sizes);
+    let negative = "add[0].ratio: expected above 0, and at most 1, found -1";
+    assert_eq!(refusal(&mut core, add(Flow { ratio: Some(-1.0), ..copy(1, 0, 1) })).1, negative);
     let moved = vec![Move { flow: 1, to: copy(0, 3, 2) }];
     let moved = Update { moved, ..Update::default() };
     let stays = "move[0].to.attempt: a flow that moves stays the attempt that it is";
@@ -199,7 +201,8 @@ fn a_journal_and_its_compaction_keep_attempts_and_what_was_cancelled() {
     };
     let mut core = begun(Vec::new());
     let of = |src, dst| Flow::new(src, dst, Some(1e9));
-    let flows = vec![of(0, 1), of(2, 3), copy(0, 0, 1), copy(1, 0, 3), of(0, 2), copy(4, 1, 2)];
+    let small = Flow { ratio: Some(0.25), ..of(0, 1) };
+    let flows = vec![small, of(2, 3), copy(0, 0, 1), copy(1, 0, 3), of(0, 2), copy(4, 1, 2)];
     let spec = CoflowSpec { open: true, ..CoflowSpec::of(flows) };
     core.request(0, Request::Register { spec, key: None }, Time::ZERO);
     let mut records = written(&mut core);
@@ -217,9 +220,12 @@ fn a_journal_and_its_compaction_keep_attempts_and_what_was_cancelled() {
             .filter(|(_, it)| it.stage == super::super::flows::Stage::Ended)
             .map(|(k, _)| k)
             .collect();
-        (ended, flows.cancelled().clone(), flows.attempts.clone(), flows.attained())
+        let ratios: Vec<Option<f64>> = flows.iter().map(|(_, it)| it.ratio).collect();
+        (ended, flows.cancelled().clone(), flows.attempts.clone(), flows.attained(), ratios)
     };
     let expected = facts(&core);
+    // A further attempt carries the same bytes.
+    assert_eq!(expected.4, [Some(0.25), None, Some(0.25), None, None, None]);
     assert_eq!((expected.0.as_slice(), expected.1.len()), (&[0, 1, 3][..], 2));
     let (compacted, _) = core.snapshot();
     for records in [records, compacted] {
