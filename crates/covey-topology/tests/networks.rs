@@ -137,6 +137,24 @@ fn a_file_lists_nodes_links_and_routes() {
 }
 
 #[test]
+fn a_file_may_be_compressed_or_begin_with_a_byte_order_mark() {
+    let mut gzip = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::default());
+    gzip.write_all(SITE.as_bytes()).unwrap();
+    let marked = format!("\u{feff}{SITE}").into_bytes();
+    let zstd = zstd::encode_all(SITE.as_bytes(), 1).unwrap();
+    for (name, bytes) in [("gzip", gzip.finish().unwrap()), ("zstd", zstd), ("mark", marked)] {
+        let fabric = read(bytes.as_slice(), "site.txt", RATE).and_then(|listed| {
+            let ecmp = Ecmp { mode: listed.ecmp(), seed: 1 };
+            listed.fabric("site.txt", ecmp)
+        });
+        assert_eq!(fabric.unwrap_or_else(|e| panic!("{name}: {e}")).links(), 12);
+    }
+    let cut = &zstd::encode_all(SITE.as_bytes(), 1).unwrap()[..20];
+    let error = read(cut, "site.txt", RATE).expect_err("a file that ends early").to_string();
+    assert!(error.starts_with("site.txt: expected a whole zstd file, found: "), "{error}");
+}
+
+#[test]
 fn a_path_may_have_commas() {
     let folder = tempfile::tempdir().unwrap();
     let path = folder.path().join("a,b=1,site.txt");

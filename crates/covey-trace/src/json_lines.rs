@@ -13,7 +13,7 @@ use crate::Moment;
 use crate::error::{Location, TraceError, escape};
 use crate::json::parse;
 use crate::limits::{MAX_BYTES, MAX_PORTS, MAX_TIME_S, MAX_WEIGHT};
-use crate::read::{Draft, Format, Notes, Rest, check_name};
+use crate::read::{Draft, Format, Notes, Rest, check_name, check_total};
 use crate::workload::{Attempt, Coflow, Compressible, Flow, Restart, Workload};
 
 /// The version of the format that this module reads and writes.
@@ -121,7 +121,9 @@ fn short_option<S: Serializer>(x: &Option<f64>, serializer: S) -> Result<S::Ok, 
 /// Covey JSON lines.
 pub(crate) const FORMAT: Format = Format {
     accepts: |header| header.trim_start().starts_with('{'),
-    read: |location, line, lines, name, notes| coflows(header(location, line)?, lines, name, notes),
+    read: |(location, line), lines, notes| {
+        coflows(header(location, line)?, lines, location.name, notes)
+    },
 };
 
 /// Reads the header.
@@ -157,11 +159,7 @@ fn coflows(
     let counts =
         [("coflows", header.coflows, draft.len()), ("events", header.events, draft.num_events())];
     for (field, said, found) in counts {
-        if let Some(said) = said.filter(|said| *said != found) {
-            let expected = format_args!("{said}, as the first line says");
-            let found = format_args!("{found} at the end of the file");
-            return Err(lines.location().bad(field, expected, found));
-        }
+        said.map_or(Ok(()), |said| check_total(lines.location(), field, (said, found)))?;
     }
     draft.finish(name, notes)
 }

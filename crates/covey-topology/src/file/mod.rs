@@ -7,7 +7,7 @@ mod listed;
 use std::io::BufRead;
 
 use covey_trace::TraceError;
-use covey_trace::text::{Lines, quote};
+use covey_trace::text::{Lines, decompressed, quote};
 
 pub use draft::FileTopology;
 
@@ -22,11 +22,12 @@ const HEADER: [&str; 2] = ["covey-topology", "1"];
 /// - Covey's own, whose first line is `covey-topology 1`, see docs/fabrics.md;
 /// - the `.topo` files of htsim, which describe a tree of two or three tiers by numbers.
 ///
-/// `#` starts a comment, and blank lines are skipped.
+/// `#` starts a comment, and blank lines are skipped. The file may be compressed by gzip or zstd.
 ///
 /// # Errors
 /// [`TraceError::Bad`] names the line and field that are invalid; [`TraceError::Io`] is a failure to read.
-pub fn read(mut source: impl BufRead, name: &str, rate: f64) -> Result<FileTopology, TraceError> {
+pub fn read(source: impl BufRead, name: &str, rate: f64) -> Result<FileTopology, TraceError> {
+    let mut source = decompressed(source).map_err(|error| TraceError::io(name, error))?;
     let mut lines: TextLines<'_> = Lines::with_limit(&mut source, name, MAX_LINE_BYTES);
     let expected = "'covey-topology 1', or 'Nodes NUMBER' as in a .topo file of htsim";
     while let Some((location, line)) = lines.next()? {

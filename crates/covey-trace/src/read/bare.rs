@@ -3,28 +3,24 @@
 
 use super::benchmark::{FORMAT as PLAIN, WEIGHTED};
 use super::draft::Draft;
-use super::format::{Format, Notes, Rest};
+use super::format::{First, Format, Notes, Rest};
 use super::line_formats::CoflowLines;
-use crate::error::{Location, TraceError};
+use crate::error::TraceError;
 use crate::limits::MAX_PORTS;
 use crate::workload::Workload;
 
 pub(super) const FORMAT: Format =
     Format { accepts: |line| (PLAIN.fits)(line) || (WEIGHTED.fits)(line), read };
 
-fn read(
-    location: Location<'_>,
-    first: &str,
-    mut lines: Rest<'_>,
-    name: &str,
+fn read<'a>(
+    first: First<'a>,
+    mut lines: Rest<'a>,
     notes: Notes<'_>,
 ) -> Result<Workload, TraceError> {
+    let name = first.0.name;
     let mut draft = Draft::new(MAX_PORTS);
     let mut coflows = CoflowLines::default();
-    coflows.take(location, first, &mut draft)?;
-    while let Some((location, line)) = lines.next()? {
-        coflows.take(location, line, &mut draft)?;
-    }
+    lines.each(first, |location, line| coflows.take(location, line, &mut draft))?;
     coflows.finish(name, &mut draft)?;
     draft.fit_ports();
     notes(&format!(

@@ -17,7 +17,7 @@ const ZSTD_WINDOW: u32 = 27;
 ///
 /// # Errors
 /// Those of `source`.
-pub(crate) fn text<'a>(mut source: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
+pub fn decompressed<'a>(mut source: impl BufRead + 'a) -> io::Result<Box<dyn BufRead + 'a>> {
     let first = first_bytes(&mut source)?;
     if first.first() == Some(&GZIP) {
         return Ok(explained(MultiGzDecoder::new(source), "gzip"));

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 
 use super::draft::Draft;
 use super::fields::number;
-use super::format::{Format, Notes, Rest};
+use super::format::{First, Format, Notes, Rest};
 use crate::Moment;
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_BYTES, MAX_FLOWS, MAX_PORTS, MAX_TIME_S};
@@ -53,18 +53,14 @@ struct Matrix {
     priorities: bool,
 }
 
-fn read(
-    location: Location<'_>,
-    first: &str,
-    mut lines: Rest<'_>,
-    name: &str,
+fn read<'a>(
+    first: First<'a>,
+    mut lines: Rest<'a>,
     notes: Notes<'_>,
 ) -> Result<Workload, TraceError> {
+    let name = first.0.name;
     let mut matrix = Matrix::default();
-    matrix.take(location, first)?;
-    while let Some((location, line)) = lines.next()? {
-        matrix.take(location, line)?;
-    }
+    lines.each(first, |location, line| matrix.take(location, line))?;
     matrix.check(lines.location())?;
     let ports = matrix.nodes.unwrap_or_default();
     let left_out = if matrix.priorities { "; priorities are not used" } else { "" };

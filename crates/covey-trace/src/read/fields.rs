@@ -79,6 +79,33 @@ impl<'a> Fields<'a> {
     }
 }
 
+/// Checks that another `line` may follow `found` others, of as many as the first line says.
+pub(super) fn check_room(
+    location: Location<'_>,
+    what: &str,
+    (said, found): (usize, usize),
+    line: &str,
+) -> Result<(), TraceError> {
+    if found < said {
+        return Ok(());
+    }
+    let expected = format_args!("{said}, as the first line says");
+    Err(location.bad(what, expected, format_args!("one more: {}", quote(line))))
+}
+
+/// Checks the number that the first line says, at the end of the file.
+pub(crate) fn check_total(
+    end: Location<'_>,
+    what: &str,
+    (said, found): (usize, usize),
+) -> Result<(), TraceError> {
+    if found == said {
+        return Ok(());
+    }
+    let expected = format_args!("{said}, as the first line says");
+    Err(end.bad(what, expected, format_args!("{found} at the end of the file")))
+}
+
 /// `text` as a number from 0 to `max`; `unit` names it in a message.
 pub(crate) fn number(
     location: Location<'_>,

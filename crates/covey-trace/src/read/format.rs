@@ -9,15 +9,18 @@ use super::lines::Lines;
 use crate::error::{Location, TraceError};
 use crate::workload::Workload;
 
-/// The lines of a trace after the first.
+/// The first line that is not blank.
+pub(crate) type First<'a> = (Location<'a>, &'a str);
+
+/// The lines of a file after the first.
 pub(crate) type Rest<'a> = Lines<'a, &'a mut dyn BufRead>;
 
 /// A format of traces, recognised by its first line.
 pub(crate) struct Format {
     /// Whether a first line belongs to this format.
     pub accepts: fn(&str) -> bool,
-    /// Reads a trace from its first line, the lines after it, and the name of the file.
-    pub read: fn(Location<'_>, &str, Rest<'_>, &str, Notes<'_>) -> Result<Workload, TraceError>,
+    /// Reads a trace from its first line and the lines after it.
+    pub read: for<'a> fn(First<'a>, Rest<'a>, Notes<'_>) -> Result<Workload, TraceError>,
 }
 
 /// A format of a coflow's line.

@@ -3,9 +3,9 @@
 //! id is its number from 0. The largest host gives the number of ports.
 
 use super::draft::Draft;
-use super::fields::{Fields, number};
-use super::format::{Format, Notes, Rest};
-use crate::error::{Location, TraceError, quote};
+use super::fields::{Fields, check_room, check_total, number};
+use super::format::{First, Format, Notes, Rest};
+use crate::error::{TraceError, quote};
 use crate::limits::{MAX_BYTES, MAX_FLOWS, MAX_PORTS};
 use crate::workload::{Coflow, Flow, Workload};
 
@@ -15,22 +15,18 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-fn read(
-    location: Location<'_>,
-    header: &str,
-    mut lines: Rest<'_>,
-    name: &str,
+fn read<'a>(
+    (location, header): First<'a>,
+    mut lines: Rest<'a>,
     notes: Notes<'_>,
 ) -> Result<Workload, TraceError> {
+    let name = location.name;
     let flows =
         Fields::new(location, header).integer("number of flows", "an integer", 0..=MAX_FLOWS)?;
     let mut draft = Draft::new(MAX_PORTS);
     let mut columns = None;
     while let Some((location, line)) = lines.next()? {
-        if draft.len() == flows as usize {
-            let expected = format_args!("{flows}, as the first line says");
-            return Err(location.bad("flows", expected, format_args!("one more: {}", quote(line))));
-        }
+        check_room(location, "flows", (flows as usize, draft.len()), line)?;
         let found = line.split_ascii_whitespace().count();
         let expected = *columns.get_or_insert(found);
         if !(5..=6).contains(&found) || found != expected {
@@ -39,11 +35,7 @@ fn read(
         }
         flow(Fields::new(location, line), found == 6, &mut draft)?;
     }
-    if draft.len() < flows as usize {
-        let expected = format_args!("{flows}, as the first line says");
-        let found = format_args!("{} at the end of the file", draft.len());
-        return Err(lines.location().bad("flows", expected, found));
-    }
+    check_total(lines.location(), "flows", (flows as usize, draft.len()))?;
     draft.fit_ports();
     notes(&format!(
         "{name}: flows of HPCC's simulator: each is a coflow; {} ports, from the largest host; priorities are not used",

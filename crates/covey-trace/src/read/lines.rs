@@ -52,6 +52,19 @@ impl<'a, R: BufRead> Lines<'a, R> {
         Ok(self.advance()?.then(|| self.current()))
     }
 
+    /// Calls `take` with a line that was read before, and with each line after it.
+    pub(crate) fn each(
+        &mut self,
+        (location, first): (Location<'a>, &str),
+        mut take: impl FnMut(Location<'a>, &str) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        take(location, first)?;
+        while let Some((location, line)) = self.next()? {
+            take(location, line)?;
+        }
+        Ok(())
+    }
+
     /// Reads the next line that is not blank; false at the end of the source.
     ///
     /// # Errors

@@ -20,10 +20,10 @@ use std::fs::File;
 use std::io::{BufRead, BufReader};
 use std::path::Path;
 
-pub(crate) use compressed::text;
+pub use compressed::decompressed;
 pub(crate) use draft::{Draft, check_name};
-pub(crate) use fields::number;
-pub(crate) use format::{Format, Notes, Rest};
+pub(crate) use fields::{check_total, number};
+pub(crate) use format::{First, Format, Notes, Rest};
 pub use lines::Lines;
 
 use crate::error::{Location, TraceError, quote};
@@ -69,7 +69,7 @@ pub fn read_noting(
 ) -> Result<Workload, TraceError> {
     let io = |e| TraceError::io(name, e);
     refuse_binary(&mut source, name)?;
-    let mut source = text(source).map_err(io)?;
+    let mut source = decompressed(source).map_err(io)?;
     // What was compressed may be binary as well.
     refuse_binary(&mut source, name)?;
     let mut lines: Rest<'_> = Lines::new(&mut source, name);
@@ -80,7 +80,7 @@ pub fn read_noting(
     let header = header.to_owned();
     let document = foreign::document(&header);
     match FORMATS.iter().find(|format| document.is_none() && (format.accepts)(&header)) {
-        Some(format) => (format.read)(location, &header, lines, name, notes),
+        Some(format) => (format.read)((location, &header), lines, notes),
         None => {
             let found = document.or_else(|| foreign::table(&header));
             let found = found.map_or_else(|| quote(&header), str::to_owned);

@@ -5,9 +5,9 @@
 
 use super::draft::Draft;
 use super::fields::Fields;
-use super::format::{Format, Notes, Rest};
+use super::format::{First, Format, Notes, Rest};
 use super::shuffle::{Shuffle, port, reducer};
-use crate::error::{Location, TraceError, quote};
+use crate::error::{TraceError, quote};
 use crate::limits::MAX_PORTS;
 use crate::workload::{Coflow, Workload};
 
@@ -18,18 +18,14 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-fn read(
-    location: Location<'_>,
-    first: &str,
-    mut lines: Rest<'_>,
-    name: &str,
+fn read<'a>(
+    first: First<'a>,
+    mut lines: Rest<'a>,
     notes: Notes<'_>,
 ) -> Result<Workload, TraceError> {
+    let name = first.0.name;
     let mut draft = Draft::new(MAX_PORTS);
-    coflow(Fields::new(location, first), &mut draft)?;
-    while let Some((location, line)) = lines.next()? {
-        coflow(Fields::new(location, line), &mut draft)?;
-    }
+    lines.each(first, |location, line| coflow(Fields::new(location, line), &mut draft))?;
     draft.fit_ports();
     notes(&format!(
         "{name}: a trace of Sunflow: {} ports, from the largest rack; a MB is 1,048,576 bytes, as in coflow-benchmark \

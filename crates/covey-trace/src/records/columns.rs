@@ -6,11 +6,10 @@ use covey_core::suggest::{did_you_mean, nearest};
 
 use super::connection::Counters;
 use super::draft::Draft;
-use super::format::First;
 use super::layout::{Clock, Layout, Optional, Style};
 use super::table::Header;
 use crate::error::{Location, TraceError, quote};
-use crate::read::Rest;
+use crate::read::{First, Rest};
 
 /// Keys that name a column.
 const COLUMNS: [&str; 13] = [

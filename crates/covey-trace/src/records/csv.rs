@@ -7,11 +7,11 @@ use covey_core::suggest::{did_you_mean, nearest};
 
 use super::connection::Counters;
 use super::draft::Draft;
-use super::format::{First, Format};
+use super::format::Format;
 use super::layout::{Clock, Layout, Optional, Style};
 use super::table::Header;
 use crate::error::{Location, TraceError, quote};
-use crate::read::Rest;
+use crate::read::{First, Rest};
 
 /// All columns; the last three are optional.
 pub(super) const COLUMNS: [&str; 9] =

@@ -12,7 +12,7 @@ use super::stitch::{Piece, Pieces, Stitch};
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES};
 use crate::moment::Moment;
-use crate::read::Rest;
+use crate::read::{First, Rest};
 
 /// Texts by number, in order of their first use.
 #[derive(Default)]
@@ -99,6 +99,21 @@ impl Draft {
                 Err(error) => self.accept(Err(error))?,
             }
         }
+    }
+
+    /// Calls `take` with the first line of a file, and with each of its other lines.
+    pub fn each<'a>(
+        &mut self,
+        (location, line): First<'a>,
+        lines: &mut Rest<'a>,
+        mut take: impl FnMut(Location<'a>, &str, &mut Draft) -> Result<(), TraceError>,
+    ) -> Result<(), TraceError> {
+        take(location, line, self)?;
+        while self.advance(lines)? {
+            let (location, line) = lines.current();
+            take(location, line, self)?;
+        }
+        Ok(())
     }
 
     /// Takes the result of reading a record. Passes over a broken one, if told so.

@@ -1,8 +1,8 @@
 //! The description of a format of flow records.
 
 use super::draft::Draft;
-use crate::error::{Location, TraceError};
-use crate::read::Rest;
+use crate::error::TraceError;
+use crate::read::{First, Rest};
 
 /// A format of flow records, recognised by its first line.
 #[derive(Debug)]
@@ -14,7 +14,7 @@ pub struct Format {
     /// Whether a first line belongs to this format.
     pub(super) accepts: fn(&str) -> bool,
     /// Reads all records, from the first line and the lines after it.
-    pub(super) read: fn(First<'_>, Rest<'_>, &mut Draft) -> Result<(), TraceError>,
+    pub(super) read: for<'a> fn(First<'a>, Rest<'a>, &mut Draft) -> Result<(), TraceError>,
 }
 
 impl Format {
@@ -23,6 +23,3 @@ impl Format {
         (self.accepts)(first)
     }
 }
-
-/// The first line that is not blank.
-pub(super) type First<'a> = (Location<'a>, &'a str);

@@ -5,11 +5,11 @@ use serde::Deserialize;
 use super::connection::Connection;
 use super::draft::Draft;
 use super::fields::{bytes, port, protocol, seconds};
-use super::format::{First, Format};
+use super::format::Format;
 use super::scalar::{Number, Scalar};
 use crate::error::{Location, TraceError};
 use crate::json::parse;
-use crate::read::Rest;
+use crate::read::{First, Rest};
 
 pub(super) const FORMAT: Format = Format {
     name: "json",
@@ -41,19 +41,11 @@ struct Line<'a> {
     label: Option<Scalar<'a>>,
 }
 
-fn read(
-    (location, line): First<'_>,
-    mut lines: Rest<'_>,
-    draft: &mut Draft,
-) -> Result<(), TraceError> {
-    let result = add(location, line, draft);
-    draft.accept(result)?;
-    while draft.advance(&mut lines)? {
-        let (location, line) = lines.current();
+fn read<'a>(first: First<'a>, mut lines: Rest<'a>, draft: &mut Draft) -> Result<(), TraceError> {
+    draft.each(first, &mut lines, |location, line, draft| {
         let result = add(location, line, draft);
-        draft.accept(result)?;
-    }
-    Ok(())
+        draft.accept(result)
+    })
 }
 
 fn add(location: Location<'_>, line: &str, draft: &mut Draft) -> Result<(), TraceError> {

@@ -107,7 +107,7 @@ impl Reader {
     /// # Errors
     /// [`TraceError::Bad`] names the line and field that are invalid; [`TraceError::Io`] is a failure to read.
     pub fn read(&mut self, source: impl BufRead, name: &str) -> Result<(), TraceError> {
-        let mut source = crate::read::text(source).map_err(|e| TraceError::io(name, e))?;
+        let mut source = crate::read::decompressed(source).map_err(|e| TraceError::io(name, e))?;
         let source: &mut dyn BufRead = &mut source;
         let mut lines = Lines::with_limit(source, name, MAX_LINE_BYTES);
         if !lines.advance()? {

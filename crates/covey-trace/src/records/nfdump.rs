@@ -7,13 +7,13 @@
 
 use super::connection::Counters;
 use super::draft::Draft;
-use super::format::{First, Format};
+use super::format::Format;
 use super::layout::{Clock, Layout, Optional, Style};
 use super::nfdump_json;
 use super::nfdump_lines::{self, is_line, is_summary};
 use super::table::Header;
 use crate::error::{Location, TraceError};
-use crate::read::Rest;
+use crate::read::{First, Rest};
 
 pub(super) const FORMAT: Format = Format {
     name: "nfdump",
@@ -42,7 +42,7 @@ fn is_table(line: &str) -> bool {
     header.place(START).is_some() && header.place(SRC).is_some()
 }
 
-fn read(first: First<'_>, lines: Rest<'_>, draft: &mut Draft) -> Result<(), TraceError> {
+fn read<'a>(first: First<'a>, lines: Rest<'a>, draft: &mut Draft) -> Result<(), TraceError> {
     if nfdump_json::accepts(first.1) {
         nfdump_json::read(first, lines, draft)
     } else if first.1.contains(',') {

@@ -8,13 +8,12 @@ use super::clock::date_and_time;
 use super::connection::{Connection, Counters, Opened};
 use super::draft::Draft;
 use super::fields::{bytes, check_time, has_ports, port, protocol};
-use super::format::First;
 use super::layout::{CONDENSED, NO_ADDRESS, is_condensed};
 use super::scalar::Scalar;
 use crate::error::{Location, TraceError, quote};
 use crate::json::parse;
 use crate::moment::Moment;
-use crate::read::Rest;
+use crate::read::{First, Rest};
 
 /// Most bytes of an object.
 const MAX_OBJECT_BYTES: usize = 1 << 20;
@@ -77,17 +76,13 @@ struct Objects {
     is_lost: bool,
 }
 
-pub(super) fn read(
-    (location, line): First<'_>,
-    mut lines: Rest<'_>,
+pub(super) fn read<'a>(
+    first: First<'a>,
+    mut lines: Rest<'a>,
     draft: &mut Draft,
 ) -> Result<(), TraceError> {
     let mut objects = Objects::default();
-    objects.line(location, line, draft)?;
-    while draft.advance(&mut lines)? {
-        let (location, line) = lines.current();
-        objects.line(location, line, draft)?;
-    }
+    draft.each(first, &mut lines, |location, line, draft| objects.line(location, line, draft))?;
     match objects.is_open {
         true => draft.accept(Err(lines.location().bad(
             "record",

@@ -4,12 +4,11 @@ use super::clock::{date_and_time, duration};
 use super::connection::{Connection, Counters, Opened};
 use super::draft::Draft;
 use super::fields::{check_time, has_ports, port, protocol};
-use super::format::First;
 use super::layout::{CONDENSED, is_condensed};
 use crate::error::{Location, TraceError, quote};
 use crate::limits::MAX_BYTES;
 use crate::moment::Moment;
-use crate::read::Rest;
+use crate::read::{First, Rest};
 
 const LINE: &str = "DATE TIME DURATION PROTOCOL SOURCE -> DESTINATION";
 

@@ -21,11 +21,11 @@ use super::clock::date_and_time;
 use super::connection::Connection;
 use super::draft::Draft;
 use super::fields::{check_time, port};
-use super::format::{First, Format};
+use super::format::Format;
 use super::socket::{Info, SocketLine};
 use crate::error::{Location, TraceError, quote};
 use crate::moment::Moment;
-use crate::read::Rest;
+use crate::read::{First, Rest};
 
 pub(super) const FORMAT: Format = Format {
     name: "ss",
@@ -106,17 +106,9 @@ struct Samples<'a> {
     has_counters: bool,
 }
 
-fn read(
-    (location, line): First<'_>,
-    mut lines: Rest<'_>,
-    draft: &mut Draft,
-) -> Result<(), TraceError> {
+fn read<'a>(first: First<'a>, mut lines: Rest<'a>, draft: &mut Draft) -> Result<(), TraceError> {
     let mut samples = Samples::default();
-    samples.line(location, line, draft)?;
-    while draft.advance(&mut lines)? {
-        let (location, line) = lines.current();
-        samples.line(location, line, draft)?;
-    }
+    draft.each(first, &mut lines, |location, line, draft| samples.line(location, line, draft))?;
     let settled = samples.settle();
     draft.accept(settled)?;
     samples.end_missing();

@@ -6,12 +6,12 @@
 use super::connection::Connection;
 use super::draft::Draft;
 use super::fields::{bytes, has_ports, port, seconds};
-use super::format::{First, Format};
+use super::format::Format;
 use super::table::Header;
 use super::zeek_counted::{Counted, OTHER_LOG, add, protocol_of};
 use super::zeek_json;
 use crate::error::{Location, TraceError, quote};
-use crate::read::Rest;
+use crate::read::{First, Rest};
 
 pub(super) const FORMAT: Format = Format {
     name: "zeek",
@@ -24,7 +24,11 @@ pub(super) const FORMAT: Format = Format {
     read,
 };
 
-fn read((location, line): First<'_>, lines: Rest<'_>, draft: &mut Draft) -> Result<(), TraceError> {
+fn read<'a>(
+    (location, line): First<'a>,
+    lines: Rest<'a>,
+    draft: &mut Draft,
+) -> Result<(), TraceError> {
     match line.starts_with('{') {
         true => zeek_json::read((location, line), lines, draft),
         false => read_text((location, line), lines, draft),
@@ -53,22 +57,20 @@ struct Above {
 }
 
 /// Reads the form with a separator. Logs that were put together have several headers.
-fn read_text(
-    (location, line): First<'_>,
-    mut lines: Rest<'_>,
+fn read_text<'a>(
+    first: First<'a>,
+    mut lines: Rest<'a>,
     draft: &mut Draft,
 ) -> Result<(), TraceError> {
-    let mut above =
-        Above { separator: '\t', unset: "-".to_owned(), is_of_connections: true, layout: None };
-    above.line(location, line, draft)?;
-    while draft.advance(&mut lines)? {
-        let (location, line) = lines.current();
-        above.line(location, line, draft)?;
-    }
-    Ok(())
+    let mut above = Above::new('\t');
+    draft.each(first, &mut lines, |location, line, draft| above.line(location, line, draft))
 }
 
 impl Above {
+    fn new(separator: char) -> Above {
+        Above { separator, unset: "-".to_owned(), is_of_connections: true, layout: None }
+    }
+
     fn line(
         &mut self,
         location: Location<'_>,
@@ -77,12 +79,7 @@ impl Above {
     ) -> Result<(), TraceError> {
         let line = line.trim_start_matches('\u{feff}').trim_end_matches('\r');
         if let Some(text) = line.strip_prefix("#separator") {
-            *self = Above {
-                separator: separator_of(location, text.trim_start_matches(' '))?,
-                unset: "-".to_owned(),
-                is_of_connections: true,
-                layout: None,
-            };
+            *self = Above::new(separator_of(location, text.trim_start_matches(' '))?);
             return Ok(());
         }
         if let Some(line) = line.strip_prefix('#') {

@@ -8,13 +8,12 @@ use super::clock::date_and_time;
 use super::connection::Connection;
 use super::draft::Draft;
 use super::fields::{bytes, check_time, has_ports, port, seconds};
-use super::format::First;
 use super::scalar::{Number, Scalar};
 use super::zeek_counted::{Counted, OTHER_LOG, add, protocol_of};
 use crate::error::{Location, TraceError, quote};
 use crate::json::parse;
 use crate::moment::Moment;
-use crate::read::Rest;
+use crate::read::{First, Rest};
 
 /// A number of seconds since 1970 is below this for three thousand years; one above it is of milliseconds
 /// (`JSON::TS_MILLIS`).
@@ -76,19 +75,15 @@ struct Id<'a> {
     resp_p: Scalar<'a>,
 }
 
-pub(super) fn read(
-    (location, line): First<'_>,
-    mut lines: Rest<'_>,
+pub(super) fn read<'a>(
+    first: First<'a>,
+    mut lines: Rest<'a>,
     draft: &mut Draft,
 ) -> Result<(), TraceError> {
-    let result = add_line(location, line, draft);
-    draft.accept(result)?;
-    while draft.advance(&mut lines)? {
-        let (location, line) = lines.current();
+    draft.each(first, &mut lines, |location, line, draft| {
         let result = add_line(location, line, draft);
-        draft.accept(result)?;
-    }
-    Ok(())
+        draft.accept(result)
+    })
 }
 
 fn add_line(location: Location<'_>, line: &str, draft: &mut Draft) -> Result<(), TraceError> {
