@@ -4,7 +4,7 @@ use covey_report::Figure;
 use covey_trace::TraceError;
 
 use crate::finding::Finding;
-use crate::plan::{Plan, Results, TraceId};
+use crate::plan::{Plan, Platform, Results, RunId, TestbedNetwork, TestbedRun, TraceId};
 use crate::published::Paper;
 
 /// A table, figure, section or equation of a paper.
@@ -52,6 +52,19 @@ pub struct Planner {
     pub paper: Paper,
     /// On a testbed, only every `every`-th coflow or application is sent; 1 elsewhere.
     pub every: usize,
+}
+
+impl Planner {
+    /// Plans policies, or [`TCP`](crate::plan::TCP), on the testbed of default hosts, to which the workload is folded.
+    pub fn on_testbed<const N: usize>(
+        &mut self,
+        trace: TraceId,
+        policies: [&str; N],
+    ) -> [RunId; N] {
+        let run =
+            TestbedRun { fold: Some(self.every), ratio: 1.0, network: TestbedNetwork::default() };
+        policies.map(|policy| self.plan.run_on(Platform::Testbed(run), trace, policy))
+    }
 }
 
 /// The findings of an item, with notes and figures.

@@ -130,6 +130,8 @@ struct Trace {
     appearing: Vec<Observed>,
     /// Whether the workload is the paper's trace, or derived from it as the paper describes.
     is_papers_trace: bool,
+    /// Whether it is the same whatever trace is given.
+    is_own: bool,
 }
 
 /// Workloads and the runs on them.
@@ -190,7 +192,7 @@ impl Plan {
     /// Adds a workload. Results on it are compared with published values if `is_papers_trace`.
     pub fn add(&mut self, name: &str, workload: Workload, is_papers_trace: bool) -> TraceId {
         let (name, appearing) = (name.to_owned(), Vec::new());
-        self.traces.push(Trace { name, workload, appearing, is_papers_trace });
+        self.traces.push(Trace { name, workload, appearing, is_papers_trace, is_own: false });
         TraceId(self.traces.len() - 1)
     }
 
@@ -198,7 +200,9 @@ impl Plan {
     /// existing workload of that name if the plan has one.
     pub fn defined_by_paper(&mut self, name: &str, workload: Workload) -> TraceId {
         let existing = self.traces.iter().position(|trace| trace.name == name);
-        existing.map_or_else(|| self.add(name, workload, true), TraceId)
+        let id = existing.map_or_else(|| self.add(name, workload, true), TraceId);
+        self.traces[id.0].is_own = true;
+        id
     }
 
     /// Adds a workload that `make` derives from `of`. Returns the existing workload of that name if
@@ -216,7 +220,10 @@ impl Plan {
             return Ok(TraceId(existing));
         }
         let workload = make(self.workload(of))?;
-        Ok(self.add(name, workload, self.traces[of.0].is_papers_trace))
+        let Trace { is_papers_trace, is_own, .. } = self.traces[of.0];
+        let id = self.add(name, workload, is_papers_trace);
+        self.traces[id.0].is_own = is_own;
+        Ok(id)
     }
 
     /// As [`derived`](Self::derived), for a workload of which it matters how its flows appear. Results on it are not
@@ -234,8 +241,8 @@ impl Plan {
             return Ok(TraceId(existing));
         }
         let (workload, appearing) = make(self.workload(of))?;
-        let (name, is_papers_trace) = (name.to_owned(), false);
-        self.traces.push(Trace { name, workload, appearing, is_papers_trace });
+        let (name, is_own) = (name.to_owned(), self.traces[of.0].is_own);
+        self.traces.push(Trace { name, workload, appearing, is_papers_trace: false, is_own });
         Ok(TraceId(self.traces.len() - 1))
     }
 
@@ -305,6 +312,11 @@ impl Plan {
     /// The name of the workload `trace`.
     pub fn name(&self, trace: TraceId) -> &str {
         &self.traces[trace.0].name
+    }
+
+    /// Whether the workload `trace` is the same whatever trace is given.
+    pub fn is_own(&self, trace: TraceId) -> bool {
+        self.traces[trace.0].is_own
     }
 
     /// Whether results on the workload `trace` can be compared with published values.

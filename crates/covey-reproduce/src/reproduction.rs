@@ -111,6 +111,13 @@ impl Reproduction {
         self.plan.runs()
     }
 
+    /// Whether the given trace may change a result. Where there are runs, it does so through their workloads.
+    pub fn uses_trace(&self) -> bool {
+        let mut of = self.runs().map(|run| self.plan.get(run).trace);
+        let is_replayed = self.method != Method::Live || replays_trace_live(&self.paper.name);
+        is_replayed && (of.len() == 0 || of.any(|trace| !self.plan.is_own(trace)))
+    }
+
     /// Sets what was measured of the codecs on this machine, which items on a testbed show.
     pub fn set_codecs(&mut self, codecs: Vec<HostCodec>) {
         self.plan.set_codecs(codecs);

@@ -51,9 +51,9 @@ pub struct Reproduce {
     /// The paper
     #[arg(value_enum, ignore_case = true)]
     paper: Name,
-    /// The Facebook trace, or another trace instead
-    #[arg(long, value_name = "TRACE", default_value = STAND_IN)]
-    trace: String,
+    /// The Facebook trace, or another trace instead [default: builtin:fb-like]
+    #[arg(long, value_name = "TRACE")]
+    trace: Option<String>,
     /// Only this table, such as 3 or VI
     #[arg(long, value_name = "N", conflicts_with = "figure")]
     table: Option<String>,
@@ -137,7 +137,12 @@ impl Reproduce {
     }
 
     pub fn plan(&self, scope: Scope) -> Result<Reproduction, Failure> {
-        Ok(evaluation::plan(self.paper(), &self.selection(), &self.trace, scope)?)
+        let trace = self.trace.as_deref().unwrap_or(STAND_IN);
+        let plan = evaluation::plan(self.paper(), &self.selection(), trace, scope)?;
+        if self.trace.is_some() && !plan.uses_trace() {
+            output::note("--trace changes nothing: these runs have workloads of their own");
+        }
+        Ok(plan)
     }
 
     pub fn seconds(&self) -> Result<Option<f64>, Failure> {

@@ -7,7 +7,7 @@ use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};
 use crate::jobs::SEEDS;
 use crate::numbers::{mean, percentile};
-use crate::plan::{Platform, TCP, TestbedNetwork, TestbedRun};
+use crate::plan::TCP;
 
 /// The items that are measured on a testbed, in the order of the paper.
 pub const TESTBED_ITEMS: &[Item] = &[SECTION_7_2];
@@ -21,13 +21,7 @@ const SECTION_7_2: Item = Item {
     section: "7.2",
     shows: "gain over per-flow fairness, and distance to Varys (testbed)",
     plan: Planning::Runs(|planner| {
-        let platform = Platform::Testbed(TestbedRun {
-            fold: Some(planner.every),
-            ratio: 1.0,
-            network: TestbedNetwork::default(),
-        });
-        let [fair, aalo, sebf] = [TCP, "aalo", "sebf"]
-            .map(|policy| planner.plan.run_on(platform.clone(), planner.trace, policy));
+        let [fair, aalo, sebf] = planner.on_testbed(planner.trace, [TCP, "aalo", "sebf"]);
         Ok(Box::new(move |results, section| {
             section.note(format!(
                 "The paper measured this on 100 machines. Here sixteen emulated hosts each stand for several racks. \

@@ -3,7 +3,7 @@
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};
 use crate::numbers::percentile;
-use crate::plan::{Platform, TCP, TestbedNetwork, TestbedRun};
+use crate::plan::TCP;
 
 /// The items that are measured on a testbed, in the order of the paper.
 pub const TESTBED_ITEMS: &[Item] = &[SECTION_6_2];
@@ -17,13 +17,7 @@ const SECTION_6_2: Item = Item {
     section: "6.2",
     shows: "gain over per-flow fairness of applications that are not changed (testbed)",
     plan: Planning::Runs(|planner| {
-        let platform = Platform::Testbed(TestbedRun {
-            fold: Some(planner.every),
-            ratio: 1.0,
-            network: TestbedNetwork::default(),
-        });
-        let [fair, coda] = [TCP, "coda"]
-            .map(|policy| planner.plan.run_on(platform.clone(), planner.trace, policy));
+        let [fair, coda] = planner.on_testbed(planner.trace, [TCP, "coda"]);
         Ok(Box::new(move |results, section| {
             section.note(
                 "Senders and receivers know nothing of Covey. Agents see their connections, the coordinator puts these \

@@ -6,7 +6,7 @@ use crate::finding::{Finding, Setting};
 use crate::item::{Planner, Section};
 use crate::learning::Recording;
 use crate::numbers::percentile;
-use crate::plan::{Plan, Platform, Results, RunId, TestbedNetwork, TestbedRun, TraceId};
+use crate::plan::{Plan, Results, RunId, TraceId};
 use crate::plots::bars;
 
 /// The share by which our speed-ups may differ from published ones. An independent emulation came
@@ -90,13 +90,7 @@ impl Comparison {
 
     /// Plans Aalo and Philae on a workload on the testbed.
     pub fn on_testbed(planner: &mut Planner, trace: TraceId) -> Comparison {
-        let platform = Platform::Testbed(TestbedRun {
-            fold: Some(planner.every),
-            ratio: 1.0,
-            network: TestbedNetwork::default(),
-        });
-        let [base, philae] =
-            ["aalo", "philae"].map(|policy| planner.plan.run_on(platform.clone(), trace, policy));
+        let [base, philae] = planner.on_testbed(trace, ["aalo", "philae"]);
         Comparison { setting: Setting::Testbed, base, philae }
     }
 
