@@ -9,8 +9,8 @@ use covey_api::Client;
 use covey_core::SplitMix;
 use covey_load::Metrics;
 use covey_proto::{
-    CodecName, Compressor, Ended, FlowKey, FromAgent, FromRelay, Hello, Processor, RELAY_VERSION,
-    RelayHello, Sent, Use, Uses, VERSION, encode,
+    CodecName, Compressor, Ended, FlowKey, FromAgent, FromRelay, Hello, Links, Processor,
+    RELAY_VERSION, RelayHello, Sent, Use, Uses, VERSION, encode,
 };
 use serde_json::json;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
