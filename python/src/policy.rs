@@ -110,6 +110,7 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
             sizes_only: false,
             regroups: knows == Unlabelled::NAME,
             in_turn: false,
+            start_small: 0,
         },
         link_limits: object.getattr("link_limits")?.extract()?,
         handlers,
