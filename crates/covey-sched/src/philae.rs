@@ -21,7 +21,7 @@
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, FlowId, Group, Knowledge, LinkId, Plan, Policy,
-    PortLoad, Promises, Share, View, Wake, Wants,
+    PortLoad, Promises, Share, View, Wants,
 };
 
 use crate::contention::Contention;
@@ -34,13 +34,6 @@ use crate::spec::{Param, SpecError};
 
 /// Length of a time slot in seconds: the interval δ of §8.
 const SLOT_S: f64 = 0.008;
-
-/// What is served, in this order: thin coflows, pilots, the queue that owns the slot, and the other
-/// queues. Behind them are coflows whose pilots have not ended.
-const THIN: u32 = 0;
-const PILOT: u32 = 1;
-const OWNER: u32 = 2;
-const FIRST_QUEUE: u32 = 3;
 
 pub(crate) const INFO: Info = Info {
     name: "philae",
@@ -259,12 +252,6 @@ pub(crate) struct Philae<L> {
     thin_coflows: Vec<(u32, CoflowId)>,
     /// Coflows with a known length: queue, serial number of joining it, id.
     ranked: Vec<(u32, u64, CoflowId)>,
-    /// The number of bytes sent at which a coflow changes its queue, if sending does that.
-    wakes: Vec<(CoflowId, f64)>,
-    /// What the plan serves, each with its place in the order of [`THIN`] and the others.
-    served: Vec<(u32, Group)>,
-    /// Working memory: what it is to serve.
-    to_serve: Vec<(u32, Group)>,
     /// Serial number of the last coflow to join a queue.
     last_joined: u64,
 }
@@ -296,9 +283,6 @@ impl<L> Philae<L> {
             stale: true,
             thin_coflows: Vec::new(),
             ranked: Vec::new(),
-            wakes: Vec::new(),
-            served: Vec::new(),
-            to_serve: Vec::new(),
             last_joined: 0,
             rules,
         })
@@ -332,14 +316,14 @@ impl<L> Philae<L> {
     /// The key of a coflow whose flows are estimated at `length` bytes.
     fn key<K: Knowledge>(&self, coflow: CoflowId, length: f64, view: &View<'_, K>) -> f64 {
         let size = length * view.width(coflow) as f64;
-        let left = || (size - view.attained(coflow).bytes).max(0.0);
+        let left = (size - view.attained(coflow).bytes).max(0.0);
         match self.rules.order {
             Order::A => size,
-            Order::B => left(),
+            Order::B => left,
             Order::C => f64::from(self.meetings.as_ref().map_or(0, |all| all.met(coflow))),
             Order::D => {
                 let length = if self.rules.size_left {
-                    left() / view.unfinished(coflow).max(1) as f64
+                    left / view.unfinished(coflow).max(1) as f64
                 } else {
                     length
                 };
@@ -389,10 +373,9 @@ impl<L> Philae<L> {
         [&mut self.contention].into_iter().chain(&mut self.meetings)
     }
 
-    /// Fills `thin_coflows`, `ranked` and `wakes`.
-    fn rank<K: Knowledge>(&mut self, view: &View<'_, K>) {
+    /// Fills `thin_coflows` and `ranked`, and requests wake-ups where sending changes a queue.
+    fn rank<K: Knowledge>(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) {
         self.thin_coflows.clear();
-        self.wakes.clear();
         self.ranked.clear();
         for &coflow in view.coflows() {
             match self.tracks[coflow.index()].phase {
@@ -400,7 +383,9 @@ impl<L> Philae<L> {
                 Phase::Sampling => {}
                 Phase::Known { length } => {
                     let (mut queue, wake_at_bytes) = self.queue_of(coflow, length, view);
-                    self.wakes.extend(wake_at_bytes.map(|bytes| (coflow, bytes)));
+                    if let Some(bytes) = wake_at_bytes {
+                        plan.wake_when_sent(coflow, bytes);
+                    }
                     let track = &mut self.tracks[coflow.index()];
                     // Without an event among those it meets, a coflow stays in its queue.
                     if !view.is_dirty(coflow) {
@@ -418,50 +403,6 @@ impl<L> Philae<L> {
         // The sort is stable: ties stay in order of arrival.
         self.thin_coflows.sort_by_key(|&(contention, _)| contention);
         self.ranked.sort_unstable();
-    }
-
-    /// Finds what is to be served, in order, if `owner` goes before the other queues.
-    fn order<K: Knowledge>(&mut self, owner: Option<u32>, view: &View<'_, K>)
-    where
-        L: Lengths<K>,
-    {
-        let Philae { tracks, ranked, thin_coflows, to_serve, .. } = self;
-        to_serve.clear();
-        to_serve.extend(thin_coflows.iter().map(|&(_, coflow)| (THIN, Group::Coflow(coflow))));
-        let pilots = view.coflows().iter().flat_map(|coflow| &tracks[coflow.index()].pilots);
-        let pilots = pilots.filter(|&&pilot| view.is_active(pilot));
-        to_serve.extend(pilots.map(|&pilot| (PILOT, Group::Flow(pilot))));
-        let of_owner = ranked.iter().filter(|&&(queue, ..)| Some(queue) == owner);
-        to_serve.extend(of_owner.map(|&(.., coflow)| (OWNER, Group::Coflow(coflow))));
-        for &(queue, _, coflow) in ranked.iter().filter(|&&(queue, ..)| Some(queue) != owner) {
-            to_serve.push((FIRST_QUEUE + queue, Group::Coflow(coflow)));
-        }
-        if self.lengths.conserve_work() {
-            let is_sampled = |id: &&CoflowId| tracks[id.index()].phase == Phase::Sampling;
-            let sampled = view.coflows().iter().filter(is_sampled);
-            let last = FIRST_QUEUE + self.rules.queues.count;
-            to_serve.extend(sampled.map(|&coflow| (last, Group::Coflow(coflow))));
-        }
-    }
-
-    /// Writes the plan.
-    fn write<K: Knowledge>(&self, plan: &mut Plan<K>) {
-        plan.clear();
-        if self.rules.equal {
-            plan.set_backfill(Backfill::Skipped);
-        }
-        let share = if self.rules.equal { Share::ALL_OR_NONE } else { Share::MATCHING };
-        let mut opened = THIN;
-        for &(place, group) in &self.served {
-            // The layers of thin coflows and pilots are always there.
-            while opened < place {
-                plan.open_layer(1.0);
-                opened = if opened < PILOT { PILOT } else { place };
-            }
-            let is_estimated =
-                !matches!(group, Group::Flow(_)) && place < FIRST_QUEUE + self.rules.queues.count;
-            plan.push(group, if is_estimated { share } else { Share::MATCHING });
-        }
     }
 }
 
@@ -533,25 +474,49 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
         if !std::mem::take(&mut self.stale) {
             return Answer::Unchanged;
         }
-        let mut waiting = 0_u64;
-        self.rank(view);
-        for &(queue, ..) in &self.ranked {
-            waiting |= 1 << queue;
+        plan.clear();
+        self.rank(view, plan);
+        let share = if self.rules.equal { Share::ALL_OR_NONE } else { Share::MATCHING };
+        if self.rules.equal {
+            plan.set_backfill(Backfill::Skipped);
         }
-        let is_waiting = |queue: u32| waiting >> queue & 1 == 1;
-        let count = self.rules.queues.count;
-        let slot = self.slots.as_mut().and_then(|slots| slots.at(view.now(), count, is_waiting));
-        self.order(slot.map(|(queue, _)| queue), view);
-        let is_same = self.served == self.to_serve;
-        if !is_same {
-            std::mem::swap(&mut self.served, &mut self.to_serve);
-            self.write(plan);
+        for &(_, coflow) in &self.thin_coflows {
+            plan.push(Group::Coflow(coflow), share);
         }
-        plan.clear_times();
-        slot.into_iter().for_each(|(_, until)| plan.wake_at(until));
-        for &(coflow, bytes) in &self.wakes {
-            plan.wake_instead(Wake::WhenSent(coflow, bytes));
+        plan.open_layer(1.0);
+        for &coflow in view.coflows() {
+            let track = &self.tracks[coflow.index()];
+            for &pilot in track.pilots.iter().filter(|&&p| view.is_active(p)) {
+                plan.push(Group::Flow(pilot), Share::MATCHING);
+            }
         }
-        if is_same { Answer::Unchanged } else { Answer::Replaced }
+        let ranked = &self.ranked;
+        let waiting = |queue| ranked.iter().any(|&(q, ..)| q == queue);
+        let slot = self
+            .slots
+            .as_mut()
+            .and_then(|slots| slots.at(view.now(), self.rules.queues.count, waiting));
+        if let Some((queue, until)) = slot {
+            plan.open_layer(1.0);
+            for &(.., coflow) in ranked.iter().filter(|&&(q, ..)| q == queue) {
+                plan.push(Group::Coflow(coflow), share);
+            }
+            plan.wake_at(until);
+        }
+        let first = slot.map(|(queue, _)| queue);
+        for queue in ranked.chunk_by(|a, b| a.0 == b.0).filter(|queue| Some(queue[0].0) != first) {
+            plan.open_layer(1.0);
+            for &(.., coflow) in queue {
+                plan.push(Group::Coflow(coflow), share);
+            }
+        }
+        if self.lengths.conserve_work() {
+            plan.open_layer(1.0);
+            let sampling = |c: &&CoflowId| self.tracks[c.index()].phase == Phase::Sampling;
+            for &coflow in view.coflows().iter().filter(sampling) {
+                plan.push(Group::Coflow(coflow), Share::MATCHING);
+            }
+        }
+        Answer::Replaced
     }
 }
