@@ -28,8 +28,9 @@ pub fn same_time(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(20.0)
 }
 
-/// Rates fit the links in every round, and no flow sends more or less than its bytes. A policy that
-/// promises to conserve work leaves no flow waiting if all its links have capacity to spare.
+/// Rates fit the links in every round, parts of the network that have failed pass nothing, and no flow
+/// sends more or less than its bytes. A policy that promises to conserve work leaves no flow waiting if
+/// all its links have capacity to spare. Returns the outcome of the simulation.
 ///
 /// # Errors
 /// The rule is broken, or the plan cannot be executed.
@@ -38,13 +39,15 @@ pub fn rates_fit(
     fabric: &Fabric,
     promises: Promises,
     make: Make<'_>,
-) -> Result<(), Violation> {
-    let mut watch = Watch::new(workload, promises.conserves_work);
+) -> Result<Outcome, Violation> {
+    let mut watch = Watch::new(workload, fabric, promises.conserves_work);
     let outcome = simulate(workload, fabric, "under test", &mut make(), &mut watch);
     if let Some(violation) = watch.found.take() {
         return Err(violation);
     }
-    watch.check_all_sent(&outcome.map_err(|error| Violation(error.to_string()))?)
+    let outcome = outcome.map_err(|error| Violation(error.to_string()))?;
+    watch.check_all_sent(&outcome)?;
+    Ok(outcome)
 }
 
 /// A repeated run gives the same result to the last bit.

@@ -10,6 +10,7 @@
 //! ```
 
 mod checks;
+mod failed;
 mod suite;
 mod violation;
 mod watch;

@@ -2,10 +2,11 @@
 
 use std::ops::ControlFlow;
 
-use covey_core::{Attempts, Time};
+use covey_core::{Attempts, Fabric, Time};
 use covey_sim::{Observer, Outcome, Round};
 use covey_trace::Workload;
 
+use crate::failed::Failed;
 use crate::violation::Violation;
 
 /// An unfinished flow as an observer sees it.
@@ -38,7 +39,8 @@ pub fn served(&Round { state, allocator, .. }: &Round<'_>) -> Vec<Served> {
     flows
 }
 
-/// Checks that rates fit the links, and sums the bytes sent. It stops at the first violation.
+/// Checks that rates fit the links and that what has failed passes nothing, and sums the bytes sent. It stops at the
+/// first violation.
 pub(crate) struct Watch<'a> {
     workload: &'a Workload,
     conserves_work: bool,
@@ -46,6 +48,9 @@ pub(crate) struct Watch<'a> {
     last: Time,
     /// Rates since then: index of the coflow, index of the flow, bytes per second.
     rates: Vec<(usize, usize, f64)>,
+    /// And by link, in bytes per second.
+    used: Vec<f64>,
+    failed: Failed,
     /// Bytes sent by each flow of each coflow.
     sent: Vec<Vec<f64>>,
     /// The first violation.
@@ -53,10 +58,18 @@ pub(crate) struct Watch<'a> {
 }
 
 impl<'a> Watch<'a> {
-    pub fn new(workload: &'a Workload, conserves_work: bool) -> Watch<'a> {
+    pub fn new(workload: &'a Workload, fabric: &Fabric, conserves_work: bool) -> Watch<'a> {
         let sent = workload.coflows.iter().map(|c| vec![0.0; c.flows.len()]).collect();
-        let rates = Vec::new();
-        Watch { workload, conserves_work, last: Time::ZERO, rates, sent, found: None }
+        Watch {
+            workload,
+            conserves_work,
+            last: Time::ZERO,
+            rates: Vec::new(),
+            used: vec![0.0; fabric.links()],
+            failed: Failed::new(workload, fabric),
+            sent,
+            found: None,
+        }
     }
 
     /// Checks that every flow has sent its bytes at the end.
@@ -122,8 +135,11 @@ impl<'a> Watch<'a> {
         flows.filter(|(flow, _)| others(*flow)).map(|(_, flow)| flow.bytes).sum()
     }
 
-    fn look(&self, flows: &[Served], capacity: &[f64], now: Time) -> Result<(), Violation> {
-        let mut used = vec![0.0; capacity.len()];
+    fn look(&mut self, flows: &[Served], capacity: &[f64], now: Time) -> Result<(), Violation> {
+        self.failed.check(&self.used, self.last, now)?;
+        self.last = now;
+        let used = &mut self.used;
+        used.fill(0.0);
         for flow in flows {
             if flow.rate.is_nan() || flow.rate < 0.0 {
                 return Err(Violation(format!("a rate of {} at {now}", flow.rate)));
@@ -156,7 +172,6 @@ impl Observer for Watch<'_> {
             }
             sent[index] += rate * (round.now - self.last);
         }
-        self.last = round.now;
         let flows = served(round);
         self.rates = flows.iter().map(|flow| (flow.trace_index, flow.index, flow.rate)).collect();
         match self.look(&flows, round.state.fabric().capacity(), round.now) {

@@ -1,13 +1,11 @@
 //! Hosts and links that fail and return, flows that move or are cancelled, and several attempts of one transfer.
 
-use std::ops::ControlFlow;
-
 use crate::common::{
     COMPRESSED, Kind, as_trace, cases, ccts, flow, policies, policy, run, same_time,
 };
 use covey_conformance::{rates_fit, same_again, workload_with_events};
 use covey_core::{Ecmp, EcmpMode, Fabric, FatTree, LinkId, PortId, Routes, SplitMix};
-use covey_sim::{Observer, Outcome, Round, SimError, simulate};
+use covey_sim::{Outcome, SimError, simulate};
 use covey_trace::transform::{Failures, failures};
 use covey_trace::{Attempt, ClusterEvent, Coflow, Flow, FlowOf, Happening, Part, Workload};
 use proptest::prelude::*;
@@ -226,53 +224,8 @@ fn nothing_is_compressed_while_a_cluster_changes() {
     }
 }
 
-/// Checks that flows of parts that have failed send nothing.
-struct NothingPasses<'a> {
-    workload: &'a Workload,
-    last_s: f64,
-    /// Rates since then, by port.
-    rates: Vec<f64>,
-    /// The first that sends something.
-    found: Option<String>,
-}
-
-impl Observer for NothingPasses<'_> {
-    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
-        let (from_s, to_s) = (self.last_s, round.now.as_secs());
-        for (port, rate) in (0..).zip(&self.rates) {
-            let events = self.workload.events.iter();
-            let of_port = events.filter(|event| event.what.part() == Some(&Part::Host(port)));
-            let past = of_port.filter(|event| event.at_s <= from_s + 1e-9);
-            let last = past.max_by(|a, b| a.at_s.total_cmp(&b.at_s));
-            let is_down = matches!(last.map(|it| &it.what), Some(Happening::Fail { .. }));
-            let passed = rate * (to_s - from_s);
-            if is_down && passed >= 1e-6 {
-                self.found = Some(format!("port {port} passes {passed} from {from_s} on"));
-                return ControlFlow::Break(());
-            }
-        }
-        self.last_s = to_s;
-        self.rates.fill(0.0);
-        for flow in crate::common::served(round) {
-            for link in flow.path {
-                if let Some(port) = round.state.fabric().port_of(LinkId(link as u32)) {
-                    self.rates[port.index()] += flow.rate;
-                }
-            }
-        }
-        ControlFlow::Continue(())
-    }
-}
-
-fn watched(workload: &Workload, fabric: &Fabric, spec: &str) -> Result<Outcome, String> {
-    let rates = vec![0.0; fabric.ports() as usize];
-    let mut watch = NothingPasses { workload, last_s: 0.0, rates, found: None };
-    let outcome = simulate(workload, fabric, spec, &mut policy(spec), &mut watch);
-    watch.found.map_or_else(|| outcome.map_err(|error| error.to_string()), Err)
-}
-
-/// Bytes add up and rates fit while the cluster changes.
-fn adds_up(workload: &Workload, fabric: &Fabric, spec: &str) -> Result<(), String> {
+/// Bytes add up, rates fit and what is away passes nothing while the cluster changes.
+fn adds_up(workload: &Workload, fabric: &Fabric, spec: &str) -> Result<Outcome, String> {
     let promises = covey_sched::build(spec).expect("a policy").promises;
     let fits = rates_fit(workload, fabric, promises, &|| policy(spec));
     fits.map_err(|violation| violation.to_string())
@@ -289,7 +242,7 @@ proptest! {
         holds_for_all(policies().chain(COMPRESSED), |spec| {
             let again = || same_again(&workload, &fabric, &|| policy(spec));
             adds_up(&workload, &fabric, spec)
-                .and_then(|()| again().map_err(|violation| violation.to_string()))
+                .and_then(|_| again().map_err(|violation| violation.to_string()))
                 .map_err(|error| error + &trace())
         });
     }
@@ -299,7 +252,7 @@ proptest! {
         workload in workload_with_events(Kind::Generic), fabric in crate::common::fabric(),
     ) {
         holds_for_all(policies().chain(COMPRESSED), |spec| {
-            let outcome = watched(&workload, &fabric, spec);
+            let outcome = adds_up(&workload, &fabric, spec);
             outcome.map(|_| ()).map_err(|error| error + "\n" + &as_trace(&workload))
         });
     }
@@ -359,8 +312,7 @@ fn all_policies_survive_a_thousand_accidents_on_a_switch() {
     let workload = a_thousand_accidents(shuffles(120), 1000, 3);
     let fabric = Fabric::big_switch(20, 1.0).expect("a fabric");
     holds_for_all(policies().chain(COMPRESSED), |spec| {
-        adds_up(&workload, &fabric, spec)?;
-        let outcome = watched(&workload, &fabric, spec)?;
+        let outcome = adds_up(&workload, &fabric, spec)?;
         if outcome.coflows.iter().any(|coflow| !coflow.completion_s.is_finite()) {
             return Err("a coflow does not end".to_owned());
         }
@@ -387,7 +339,8 @@ fn all_policies_survive_accidents_on_a_fat_tree() {
         workload.events.push(at(at_s, Happening::Fail { part: part.clone(), loses: k % 2 == 0 }));
         workload.events.push(at(at_s + 1.5, Happening::Return { part }));
     }
-    holds_for_all(policies().chain(COMPRESSED), |spec| adds_up(&workload, &fabric, spec));
+    let all = policies().chain(COMPRESSED);
+    holds_for_all(all, |spec| adds_up(&workload, &fabric, spec).map(|_| ()));
 }
 
 #[test]
@@ -412,7 +365,7 @@ fn generated_failures_are_the_same_for_a_seed_and_can_be_simulated() {
     assert_eq!(read, workload);
     let fabric = Fabric::big_switch(20, 1.0).expect("a fabric");
     let without = run(&before, &fabric, "sebf");
-    let outcome = watched(&workload, &fabric, "sebf").expect("nothing passes");
+    let outcome = adds_up(&workload, &fabric, "sebf").expect("it adds up");
     let mean = |outcome: &Outcome| ccts(outcome).iter().sum::<f64>() / 60.0;
     assert!(mean(&outcome) > mean(&without));
     assert!(same_time(outcome.flow_start_s[0], without.flow_start_s[0]));

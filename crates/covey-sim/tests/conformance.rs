@@ -49,7 +49,7 @@ proptest! {
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
-            rates_fit(&workload, &fabric, promises(spec), &|| policy(spec))
+            rates_fit(&workload, &fabric, promises(spec), &|| policy(spec)).map(|_| ())
         });
     }
 
@@ -58,7 +58,7 @@ proptest! {
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric_with_inner_links(),
     ) {
         for_every_policy(&workload, &fabric, |spec| {
-            rates_fit(&workload, &fabric, promises(spec), &|| policy(spec))
+            rates_fit(&workload, &fabric, promises(spec), &|| policy(spec)).map(|_| ())
         });
     }
 

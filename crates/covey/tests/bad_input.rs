@@ -541,6 +541,14 @@ fn settings_without_effect_are_said() {
     assert_eq!(said(&["philae:ports=random", "--seed", "2"]), "");
     assert!(said(&["fair", "--cpu", "0.5"]).starts_with("cpu changes nothing: "));
     assert!(said(&["fair", "--barrier", "false"]).starts_with("barrier=false changes nothing: "));
+    let reproduced = |part: &[&str]| {
+        let given = ["--trace", "tiny.txt"];
+        let ran = folder.covey(&[&["reproduce", "swallow"], part, &given].concat());
+        assert_eq!(ran.status, Some(0));
+        ran.err
+    };
+    assert!(reproduced(&["--figure", "4"]).starts_with("--trace changes nothing: "));
+    assert_eq!(reproduced(&["--figure", "1"]), "");
     assert!(
         folder.refusal(&["trace", "info", "tiny.txt", "--port-rate", "1gbps"]).contains("--fabric")
     );

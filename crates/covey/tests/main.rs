@@ -6,6 +6,7 @@ mod attach;
 mod bad_input;
 mod circles;
 mod claims;
+mod clock;
 mod collectors;
 mod common;
 mod config;

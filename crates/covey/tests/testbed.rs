@@ -69,6 +69,14 @@ fn traces_that_cannot_be_replayed_are_refused() {
         (vec!["--background", "95%"], "--background: expected from 0% to 90%"),
         (vec!["--cpu", "much"], "--cpu: expected idle, or a number from 0 to 1, found 'much'"),
         (
+            vec!["--policies", "philae", "--ratio", "0.5", "--report", "page.txt"],
+            "--ratio changes nothing: no policy compresses",
+        ),
+        (
+            vec!["--policies", "philae", "--cpu", "0.5", "--report", "page.txt"],
+            "--cpu changes nothing: no policy compresses",
+        ),
+        (
             vec!["--policies", "sebf:compress=lzo"],
             "--policies: expected policies that compress with lz4, snappy, zstd, lzf",
         ),

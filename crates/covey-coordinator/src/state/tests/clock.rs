@@ -8,8 +8,10 @@ use super::super::{Config, CoordinatorState, Output};
 use super::helpers::{PORTS, answer};
 use crate::request::{Reply, Request};
 
-/// Bytes of the flows of each coflow, and its arrival in seconds.
-const COFLOWS: [(&[(u32, u32, f64)], f64); 6] = [
+/// A coflow: sender, receiver and bytes of each flow, and its arrival in seconds.
+type Arriving = (&'static [(u32, u32, f64)], f64);
+
+const COFLOWS: [Arriving; 6] = [
     (&[(0, 1, 9e5), (2, 1, 3e5)], 0.0),
     (&[(0, 1, 1e5)], 0.0015),
     (&[(0, 3, 4e5), (1, 2, 5e4), (2, 3, 2e5)], 0.0317),

@@ -145,6 +145,15 @@ impl Testbed {
             Some(name) => baseline_index(&covey_sched::normalized(name), &contenders)?,
         };
         let predicted = predicted(&setup, &contenders, ratio)?;
+        if predicted.iter().all(|it| it.codec().is_none()) {
+            for (name, is_given) in [("--ratio", ratio < 1.0), ("--cpu", self.cpu != "1")] {
+                if is_given {
+                    output::note(&format!(
+                        "{name} changes nothing: no policy compresses flows (compress=lz4 does)"
+                    ));
+                }
+            }
+        }
         let labels = contenders.iter().zip(&predicted);
         let labels = labels.flat_map(|(spec, prediction)| [spec.as_str(), &prediction.label]);
         let tables = self.outputs.check(&labels.collect::<Vec<_>>())?;
