@@ -371,6 +371,11 @@ impl FlowTable {
         self.with_proofs(|proofs, told| proofs.answered(answers, told));
     }
 
+    /// Flows whose openings nobody checks, because too many are open.
+    pub fn unchecked(&self) -> u64 {
+        self.openings.unchecked
+    }
+
     /// A session with a coordinator has begun, which answers what is registered of flows or is too old for it.
     /// Applications are told by [`FlowTable::joined`].
     pub fn welcomed(&mut self, answers_openings: bool) {

@@ -20,6 +20,7 @@ use crate::app_id::AppId;
 use crate::enforcer::{CoordinatorEvent, Enforcer};
 use crate::flow_table::{FlowTable, Refused};
 use crate::kept_keys::KeptKeys;
+use crate::openings::MAX_ENDS;
 use crate::proofs::TICKS_A_SECOND;
 use crate::shaper::{ShapedFlows, Shaper};
 use crate::share::{Progress, Share};
@@ -245,9 +246,19 @@ impl Enforcer for Local {
 }
 
 async fn watch_coordinator(apps: Arc<Apps>) {
+    let mut has_warned = false;
     loop {
         tokio::time::sleep(Duration::from_secs(1) / TICKS_A_SECOND).await;
-        apps.with(FlowTable::tick);
+        let unchecked = apps.with(|table| {
+            table.tick();
+            table.unchecked()
+        });
+        if unchecked > 0 && !std::mem::replace(&mut has_warned, true) {
+            tracing::warn!(
+                max = MAX_ENDS,
+                "more flows are open here than are checked: nobody says whether the others are opened as registered"
+            );
+        }
         // Held until applications have been told, so that they hear last what was so last.
         let lost = apps.lost.lock().unwrap_or_else(PoisonError::into_inner);
         if lost.is_some_and(|since| since.elapsed() >= GRACE) {
