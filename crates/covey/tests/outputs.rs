@@ -55,7 +55,7 @@ fn simulate_prints_json() {
     assert_eq!(keys(&found["fct_s"]), keys(&found["cct_s"]));
     assert_eq!(
         keys(&found["params"]),
-        ["K", "E", "q1", "delta", "queues", "share", "work_conservation"]
+        ["K", "E", "q1", "delta", "start_small", "queues", "share", "work_conservation"]
     );
     assert_eq!(
         [&found["policy"], &found["label"], &found["params"]["delta"], &found["fabric"]],
