@@ -9,12 +9,21 @@ use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Plan, Policy, View, W
 
 use crate::aalo::{self, Service};
 use crate::info::Info;
+use crate::queues;
 
 pub(crate) const INFO: Info = Info {
     name: "aalo-oracle",
     knows: "sized",
     summary: "aalo with each coflow in its final queue from the start",
-    params: aalo::INFO.params,
+    params: &[
+        queues::K,
+        queues::E,
+        queues::Q1,
+        aalo::DELTA,
+        aalo::QUEUES,
+        aalo::SHARE,
+        aalo::WORK_CONSERVATION,
+    ],
     source: "Philae (USENIX ATC 2019) 8.1",
     promises: |settings| Ok(Service::<Clairvoyant>::from_settings(settings)?.promises()),
     make: |settings| {

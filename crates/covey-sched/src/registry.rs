@@ -218,8 +218,8 @@ mod tests {
         );
         assert_eq!(
             message("aalo:k=3"),
-            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, queues, share, \
-             work_conservation; did you mean 'K'?"
+            "policy aalo: unknown parameter 'k': expected K, E, q1, delta, start_small, queues, \
+             share, work_conservation; did you mean 'K'?"
         );
         assert_eq!(message(" "), "expected the name of a policy, found nothing");
         for spec in ["covey:", "covey:,", "covey:phi=0,"] {
