@@ -226,8 +226,8 @@ impl Plan {
         Ok(id)
     }
 
-    /// As [`derived`](Self::derived), for a workload of which it matters how its flows appear. Results on it are not
-    /// compared with published values: no paper says how its flows appeared.
+    /// As [`derived`](Self::derived), for a workload of which it matters how its flows appear. No paper says how its
+    /// flows appeared: the reasons for differences name that.
     ///
     /// # Errors
     /// The error of `make`.
@@ -241,8 +241,9 @@ impl Plan {
             return Ok(TraceId(existing));
         }
         let (workload, appearing) = make(self.workload(of))?;
-        let (name, is_own) = (name.to_owned(), self.traces[of.0].is_own);
-        self.traces.push(Trace { name, workload, appearing, is_papers_trace: false, is_own });
+        let Trace { is_papers_trace, is_own, .. } = self.traces[of.0];
+        let name = name.to_owned();
+        self.traces.push(Trace { name, workload, appearing, is_papers_trace, is_own });
         Ok(TraceId(self.traces.len() - 1))
     }
 
