@@ -142,7 +142,8 @@ impl Server {
         let (commands, receiver) = mpsc::channel(WAITING);
         let (events, _) = broadcast::channel(PAST);
         let started = Instant::now();
-        let snapshot = Snapshot { epoch, ..Snapshot::default() };
+        let confidence = coordinator.confidence();
+        let snapshot = Snapshot { epoch, confidence, ..Snapshot::default() };
         let (audit, auditor) =
             Audit::start(config.audit_log.as_deref(), epoch).map_err(|source| {
                 let path = config.audit_log.clone().unwrap_or_default();
