@@ -75,6 +75,9 @@ pub enum Record {
         /// version 2.1 a journal had none; such flows get the next ids in reading order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flow_ids: Vec<(u64, u32)>,
+        /// Its revision, when the journal was compacted.
+        #[serde(default, skip_serializing_if = "is_zero")]
+        revision: u64,
         /// What was asked for.
         spec: CoflowSpec,
     },

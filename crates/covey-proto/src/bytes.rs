@@ -3,6 +3,7 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::flow::{FlowId, FlowKey};
+use crate::message::MAX_BYTES;
 
 /// The bytes of an address of a host: that of IPv6, one of IPv4 as it is mapped there.
 pub(crate) const IP: usize = 16;
@@ -64,6 +65,11 @@ impl<'a> Reader<'a> {
     /// A finite [`Reader::amount`].
     pub(crate) fn finite(&mut self) -> Option<f64> {
         self.amount().filter(|number| number.is_finite())
+    }
+
+    /// Bytes that a flow has: an [`Reader::amount`] of at most [`MAX_BYTES`].
+    pub(crate) fn volume(&mut self) -> Option<f64> {
+        self.amount().filter(|bytes| *bytes <= MAX_BYTES)
     }
 
     pub(crate) fn key(&mut self) -> Option<FlowKey> {

@@ -71,7 +71,7 @@ pub(crate) fn write_ended(flows: &[Ended], out: &mut Vec<u8>) {
 pub(crate) fn read_ended(body: &mut Reader<'_>) -> Option<Vec<Ended>> {
     let count = body.u32()?;
     body.items(count, OF_FLOW, |body| {
-        Some(Ended { key: body.key()?, bytes: body.finite()?, wire: body.finite()? })
+        Some(Ended { key: body.key()?, bytes: body.volume()?, wire: body.volume()? })
     })
 }
 
@@ -87,7 +87,7 @@ pub(crate) fn write_sent(flows: &[Sent], out: &mut Vec<u8>) {
 pub(crate) fn read_sent(body: &mut Reader<'_>) -> Option<Vec<Sent>> {
     let count = body.u32()?;
     body.items(count, OF_FLOW, |body| {
-        Some(Sent { key: body.key()?, bytes: body.finite()?, wire: body.finite()? })
+        Some(Sent { key: body.key()?, bytes: body.volume()?, wire: body.volume()? })
     })
 }
 

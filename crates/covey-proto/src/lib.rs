@@ -39,8 +39,8 @@ pub use local::{
 };
 pub use message::{
     Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello, Links,
-    MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
-    Use, Uses, Welcome,
+    MAX_BYTES, MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent,
+    ToAgent, Use, Uses, Welcome,
 };
 pub use note::{Note, REPLY, Reply};
 pub use opening::{

@@ -25,7 +25,11 @@ pub enum JournalError {
     #[error("{}: not a journal of version 1 or 2", .0.display())]
     Foreign(PathBuf),
     /// A record is whole, but not one that this version knows: another version wrote it.
-    #[error("{}: the record at byte {at} is not one of this version: {source}", path.display())]
+    #[error(
+        "{}: the record at byte {at} is not one of this version: {source}; start the version that wrote it, or cut \
+         the record out with `covey journal repair --cut {at}`",
+        path.display()
+    )]
     Record {
         /// The file.
         path: PathBuf,
@@ -33,6 +37,14 @@ pub enum JournalError {
         at: u64,
         /// What is wrong.
         source: serde_json::Error,
+    },
+    /// A record is to be cut out that is not there.
+    #[error("{}: no whole record begins at byte {at}; `covey journal inspect` lists them", path.display())]
+    NoRecord {
+        /// The file.
+        path: PathBuf,
+        /// Where it should begin.
+        at: u64,
     },
     /// Bytes are damaged that may have been acknowledged.
     #[error(

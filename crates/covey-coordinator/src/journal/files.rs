@@ -10,7 +10,7 @@ use super::format::MAGIC;
 /// The journal.
 pub(super) const NAME: &str = "journal";
 /// A journal that is being written.
-const NEW: &str = "journal.new";
+pub(super) const NEW: &str = "journal.new";
 /// The numbers that may have been given.
 pub(super) const IDS: &str = "ids";
 

@@ -5,13 +5,17 @@
 //! checksum of the header; it is still read. Version 2.1 has the layout of version 2, and records that name
 //! flows by id (`Record::FlowsEnded`, and `flow_ids` in others); records of version 2 are still read. Version 2.2
 //! has flows that change their coflow (`take` in `Record::Updated`, `Record::Renamed`); a program that does not
-//! know these refuses the journal.
+//! know these refuses the journal. Version 2.3 has revisions in `Record::Registered`, which older programs pass over.
 //!
 //! A crash tears the end of the file: the last record is cut short, or ends in zeros that were never written.
 //! A crash leaves nothing else, so all other bytes that are no record are damage.
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
+
+use serde::Serialize;
+use serde_json::Serializer;
+use serde_json::ser::Formatter;
 
 use crate::record::Record;
 
@@ -175,6 +179,22 @@ pub(super) fn frame(payload: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
+/// Refuses numbers that are not finite: JSON has none, and a start would not read what stands in their place.
+struct Finite;
+
+impl Formatter for Finite {
+    fn write_null<W: ?Sized + Write>(&mut self, _: &mut W) -> io::Result<()> {
+        Err(io::Error::other("a record has a number that is not finite"))
+    }
+}
+
+/// A record as it is written.
+fn payload_of(record: &Record) -> io::Result<Vec<u8>> {
+    let mut payload = Vec::new();
+    record.serialize(&mut Serializer::with_formatter(&mut payload, Finite))?;
+    Ok(payload)
+}
+
 /// Writes records of the present version. Returns their bytes.
 pub(super) fn write_frames<'a>(
     records: impl IntoIterator<Item = &'a Record>,
@@ -183,7 +203,7 @@ pub(super) fn write_frames<'a>(
     let (mut written, mut bytes) = (0, Vec::new());
     for record in records {
         bytes.clear();
-        frame(&serde_json::to_vec(record)?, &mut bytes)?;
+        frame(&payload_of(record)?, &mut bytes)?;
         out.write_all(&bytes)?;
         written += bytes.len() as u64;
     }

@@ -7,9 +7,10 @@ use std::path::{Path, PathBuf};
 
 use super::error::JournalError;
 use super::files::{NAME, free_name, put_in_place, write_new};
-use super::format::{Version, frame, parts};
+use super::format::{Version, Whole, frame, parts};
 use super::lock::lock;
 use super::marks::{Marks, given};
+use crate::record::Record;
 
 /// A damaged part of a journal.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -33,6 +34,8 @@ pub struct Inspection {
     pub whole: Vec<(usize, String)>,
     /// Damaged parts, in order.
     pub damaged: Vec<Damage>,
+    /// Whole records that are none of this version, each with the byte at which it begins, and why.
+    pub unreadable: Vec<(usize, String)>,
     /// The torn end, which was never acknowledged.
     pub torn: Range<usize>,
     /// Acknowledged bytes that the end of the file lacks.
@@ -44,7 +47,8 @@ pub struct Inspection {
 impl Inspection {
     /// Whether a coordinator starts with it.
     pub fn is_sound(&self) -> bool {
-        self.version.is_some() && self.damaged.is_empty() && self.missing == 0 && !self.ids_lost
+        let is_whole = self.damaged.is_empty() && self.unreadable.is_empty();
+        self.version.is_some() && is_whole && self.missing == 0 && !self.ids_lost
     }
 }
 
@@ -78,6 +82,7 @@ pub fn inspect(folder: &Path) -> Result<Inspection, JournalError> {
         bytes: bytes.len(),
         whole: parts.whole.iter().map(|whole| (whole.at, text(whole.payload))).collect(),
         damaged: parts.damaged.iter().map(damage).collect(),
+        unreadable: parts.whole.iter().filter_map(why_unreadable).collect(),
         missing: acknowledged.saturating_sub(parts.torn.start as u64),
         ids_lost: match marks {
             Ok(marks) => {
@@ -89,28 +94,39 @@ pub fn inspect(folder: &Path) -> Result<Inspection, JournalError> {
     })
 }
 
-/// Makes a journal of the whole records in `folder`, and keeps the old file. Numbers are passed over that
-/// may have been given in what is lost.
+/// Why a start would not read a whole record, with the byte at which it begins.
+fn why_unreadable(whole: &Whole<'_>) -> Option<(usize, String)> {
+    let error = serde_json::from_slice::<Record>(whole.payload).err()?;
+    Some((whole.at, error.to_string()))
+}
+
+/// Makes a journal of the whole records in `folder` but those that begin at the bytes `cut`, and keeps the old file.
+/// Numbers are passed over that may have been given in what is lost.
 ///
 /// # Errors
-/// When a coordinator uses the folder, when a whole record is not one of this version, or when the new
-/// journal cannot be written.
-pub fn repair(folder: &Path) -> Result<Repaired, JournalError> {
+/// When a coordinator uses the folder, when a whole record that stays is not one of this version, when no whole record
+/// begins where one is to be cut out, or when the new journal cannot be written.
+pub fn repair(folder: &Path, cut: &[u64]) -> Result<Repaired, JournalError> {
     let path = folder.join(NAME);
     let io = |source| JournalError::Io { path: path.clone(), source };
     let _lock = lock(folder)?;
     let bytes = read(folder)?;
     let version = Version::of(&bytes).unwrap_or(Version::Two);
-    let parts = parts(version, &bytes);
+    let mut parts = parts(version, &bytes);
+    let begins = |at: &u64| parts.whole.iter().any(|whole| whole.at as u64 == *at);
+    if let Some(&at) = cut.iter().find(|at| !begins(at)) {
+        return Err(JournalError::NoRecord { path, at });
+    }
+    parts.whole.retain(|whole| !cut.contains(&(whole.at as u64)));
     let (mut seen, count) = (Marks::default(), parts.whole.len());
     for whole in &parts.whole {
         let at = whole.at as u64;
-        let record = serde_json::from_slice(whole.payload);
+        let record = serde_json::from_slice::<Record>(whole.payload);
         let foreign = |source| JournalError::Record { path: path.clone(), at, source };
         seen.see(&record.map_err(foreign)?);
     }
     let marks = match Marks::read(folder) {
-        Ok(Some(marks)) => given(seen, count, Some(marks), version),
+        Ok(Some(marks)) if cut.is_empty() => given(seen, count, Some(marks), version),
         // Nobody knows how many numbers were given.
         _ => given(seen, count, None, version).with_unknown(),
     };

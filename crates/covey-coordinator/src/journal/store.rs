@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, Instant};
 
 use super::error::JournalError;
-use super::files::{NAME, free_name, put_in_place, write_new};
+use super::files::{NAME, NEW, free_name, put_in_place, write_new};
 use super::format::{MAGIC, Version, frames, parts_from, write_frames};
 use super::lock::lock;
 use super::marks::{Marks, given};
@@ -220,10 +220,21 @@ impl Journal {
     /// # Errors
     /// When the new one cannot be written: then the old one is still in force.
     pub fn replace<'a>(&mut self, records: impl IntoIterator<Item = &'a Record>) -> io::Result<()> {
-        let records: Vec<&Record> = records.into_iter().collect();
+        check_room(&self.folder, self.length)?;
+        let replaced = self.replace_by(records.into_iter().collect());
+        if replaced.is_err() {
+            // It may have filled the disk. If that fails, the next one is written over it.
+            let _ = fs::remove_file(self.folder.join(NEW));
+        }
+        replaced
+    }
+
+    fn replace_by(&mut self, records: Vec<&Record>) -> io::Result<()> {
         let file = self.folder.join(NAME);
         self.reserve(&records)?;
+        let count = records.len();
         let (new, length) = write_new(&self.folder, |out| write_frames(records, out))?;
+        check_new(&self.folder, count, length)?;
         if self.reserved.bytes > length {
             self.mark(Marks { bytes: length, ..self.reserved })?;
         }
@@ -245,6 +256,34 @@ impl Drop for Journal {
             let _ = self.mark(Marks { bytes: self.length, ..self.given });
         }
     }
+}
+
+/// Refuses to begin a journal as long as the one there is where the disk has no room for it.
+fn check_room(folder: &Path, length: u64) -> io::Result<()> {
+    let disk = rustix::fs::statvfs(folder)?;
+    let free = disk.f_bavail.saturating_mul(disk.f_frsize);
+    if free >= length {
+        return Ok(());
+    }
+    let detail = format!("{free} bytes are free for a journal of up to {length}");
+    Err(io::Error::new(io::ErrorKind::StorageFull, detail))
+}
+
+/// Reads the journal that was written last back, as a start would: it must have so many records and bytes.
+fn check_new(folder: &Path, count: usize, length: u64) -> io::Result<()> {
+    let mut reader = Reader::new(&folder.join(NEW), Version::Two).map_err(io::Error::other)?;
+    let mut found = 0;
+    while let Some(record) = reader.next() {
+        record.map_err(io::Error::other)?;
+        found += 1;
+    }
+    if (found, reader.at()) == (count, length) {
+        return Ok(());
+    }
+    let (expected, end) = (format!("{count} records in {length} bytes"), reader.at());
+    Err(io::Error::other(format!(
+        "the new journal is not whole: {expected}, found {found} in {end}"
+    )))
 }
 
 /// Bytes that are written to find out whether there is room.

@@ -98,7 +98,15 @@ fn a_journal_is_replaced_as_a_whole_and_used_by_one() {
 
 fn registered(id: u64) -> Record {
     let spec = CoflowSpec::of(Vec::new());
-    Record::Registered { id, at_s: 0.5, lineage: (id, 0), key: None, flow_ids: Vec::new(), spec }
+    Record::Registered {
+        id,
+        at_s: 0.5,
+        lineage: (id, 0),
+        key: None,
+        flow_ids: Vec::new(),
+        revision: 0,
+        spec,
+    }
 }
 
 fn next_id(found: &Found) -> u64 {
@@ -140,7 +148,7 @@ fn a_journal_that_was_cut_or_removed_after_it_ended_well_is_refused_until_that_i
     let opened = Journal::open(folder.path());
     assert!(matches!(opened, Err(JournalError::Cut { .. })), "{opened:?}");
     assert!(inspect(folder.path()).expect("a folder").missing > 0);
-    assert_eq!(repair(folder.path()).expect("a folder").records, 1);
+    assert_eq!(repair(folder.path(), &[]).expect("a folder").records, 1);
     let (journal, found) = Journal::open(folder.path()).expect("a journal");
     assert_eq!((all(&journal).len(), next_id(&found)), (1, 2));
 }
@@ -166,7 +174,7 @@ fn repair_takes_the_whole_records_and_keeps_the_damaged_file() {
     assert!(is_second, "{opened:?}");
     let seen = inspect(folder.path()).expect("a folder");
     assert_eq!((seen.whole.len(), seen.damaged.len(), seen.is_sound()), (2, 1, false));
-    let repaired = repair(folder.path()).expect("a folder");
+    let repaired = repair(folder.path(), &[]).expect("a folder");
     assert_eq!(fs::read(repaired.kept.expect("the old one")).expect("a file"), bytes);
     let (journal, found) = Journal::open(folder.path()).expect("a journal");
     assert_eq!(all(&journal), [registered(0), registered(2)]);
@@ -252,6 +260,7 @@ fn with_ids() -> Vec<Record> {
             lineage: (0, 0),
             key: None,
             flow_ids: vec![(0, 2)],
+            revision: 0,
             spec: CoflowSpec::of(flows),
         },
         Record::Updated { id: 0, at_s: 0.75, flow_ids: vec![(2, 1)], update },

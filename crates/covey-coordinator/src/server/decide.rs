@@ -85,6 +85,7 @@ impl Decider {
     }
 
     fn turn(&mut self, batch: &mut Vec<Command>) {
+        self.shared.turn.begin();
         let began = cpu_s();
         for command in batch.drain(..) {
             self.command(command);
@@ -110,6 +111,7 @@ impl Decider {
             flushed: self.coordinator.counts().schedules > before,
         };
         self.tell_metrics(used, decided);
+        self.shared.turn.end();
         if self.coordinator.pending() == 0
             && let Some(drained) = self.state.drained.take()
         {

@@ -73,7 +73,7 @@ fn with_probes(closed: Router<Arc<Api>>, api: &Arc<Api>, gate: &Arc<Gate>) -> Ro
         .route("/metrics", get(metrics))
         .layer(middleware::from_fn_with_state(gate.clone(), admit));
     let open = Router::new()
-        .route("/livez", get(async || "ok\n"))
+        .route("/livez", get(livez))
         .route("/readyz", get(readyz))
         .route("/openapi.json", get(openapi));
     let nothing = async || refuse(Problem::new(404, "no such resource", "see /openapi.json"));
@@ -367,7 +367,28 @@ async fn coordinator(State(api): State<Arc<Api>>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], status).into_response()
 }
 
+/// Seconds in one turn after which the coordinator is not ready, and after which it does not live: then it should be
+/// started again.
+const SLOW_S: f64 = 1.0;
+pub(super) const STUCK_S: f64 = 30.0;
+
+async fn livez(State(api): State<Arc<Api>>) -> Response {
+    match api.shared.turn.seconds() {
+        seconds if seconds > STUCK_S => refuse(busy(seconds)),
+        _ => "ok\n".into_response(),
+    }
+}
+
+fn busy(seconds: f64) -> Problem {
+    Problem::new(503, "busy", format!("the decision thread has been at it for {seconds:.0} s"))
+}
+
 async fn readyz(State(api): State<Arc<Api>>) -> Response {
+    let seconds = api.shared.turn.seconds();
+    if seconds > SLOW_S {
+        return refuse(busy(seconds));
+    }
+
     if api.shared.draining.load(Ordering::Relaxed) {
         return refuse(Problem::new(503, "draining", "the coordinator is about to stop"));
     }

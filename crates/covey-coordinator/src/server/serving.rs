@@ -19,7 +19,7 @@ use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
 use super::joining::Agents;
 use super::metrics::{Doors, Measured, Snapshot};
-use super::shared::{About, PAST, Shared};
+use super::shared::{About, PAST, Shared, Turn};
 use super::{agents, push, rest, write};
 use crate::authority::{Authority, Listener, LiveTls};
 use crate::connections::{Admission, Http, PROBES, Stop, accept, bind};
@@ -165,6 +165,7 @@ impl Server {
             past: Mutex::default(),
             durable: AtomicBool::new(true),
             draining: AtomicBool::new(false),
+            turn: Turn::default(),
             about: About {
                 policy: config.policy.clone(),
                 ports: config.ports,
@@ -281,6 +282,8 @@ impl Server {
             let http = Http { router: rest::probes(&api, &gate), tls: tls.for_clients() };
             tokio::spawn(http.listen(listener, doors.health.clone(), stop_all));
         }
+        // The decision thread runs until nobody can send it commands.
+        drop(api);
         tokio::select! {
             () = stop => {}
             () = self.commands.closed() => return Err(ServeError::Ended),

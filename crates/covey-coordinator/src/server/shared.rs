@@ -30,7 +30,29 @@ pub(super) struct Shared {
     /// Whether the journal can be written.
     pub durable: AtomicBool,
     pub draining: AtomicBool,
+    pub turn: Turn,
     pub about: About,
+}
+
+/// For how long the decision thread has been in its turn.
+#[derive(Debug, Default)]
+pub(super) struct Turn(Mutex<Option<Instant>>);
+
+impl Turn {
+    /// A turn begins.
+    pub fn begin(&self) {
+        *lock(&self.0) = Some(Instant::now());
+    }
+
+    /// The turn has ended.
+    pub fn end(&self) {
+        *lock(&self.0) = None;
+    }
+
+    /// Seconds since the turn began; 0 between turns.
+    pub fn seconds(&self) -> f64 {
+        lock(&self.0).map_or(0.0, |began| began.elapsed().as_secs_f64())
+    }
 }
 
 /// What holds for as long as the coordinator runs.

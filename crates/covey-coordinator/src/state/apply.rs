@@ -22,11 +22,12 @@ impl CoordinatorState {
         }
         match record {
             Record::Epoch(_) => {}
-            Record::Registered { id, at_s: _, lineage, key, flow_ids, spec } => {
+            Record::Registered { id, at_s: _, lineage, key, flow_ids, revision, spec } => {
                 let ids = self.coflows.ids.of_record(flow_ids, spec.flows.len());
                 let (external, internal) = *lineage;
                 let lineage = Lineage { external, internal };
                 self.apply_registered(*id, lineage, key.clone(), spec, &ids);
+                self.coflows.set_revision(*id, *revision);
             }
             Record::Updated { id, at_s: _, flow_ids, update } => {
                 let ids = self.coflows.ids.of_record(flow_ids, update.added());

@@ -430,6 +430,13 @@ impl Coflows {
         self.by_port.get(port as usize).into_iter().flatten().copied()
     }
 
+    /// A coflow that is present has been changed so often.
+    pub fn set_revision(&mut self, serial: u64, revision: u64) {
+        if let Some(coflow) = self.get_mut(serial) {
+            coflow.revision = revision;
+        }
+    }
+
     /// A flow of a coflow that is present.
     pub fn flow(&self, key: FlowKey) -> Option<Flow> {
         self.get(key.coflow)?.flows.get(key.flow)

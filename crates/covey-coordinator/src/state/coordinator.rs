@@ -14,6 +14,7 @@ use super::config::Config;
 use super::dirty::Dirty;
 use super::effects::{Counts, Effects, Output, Population};
 use super::journal_queue::JournalQueue;
+use super::order::Order;
 use super::signer::Signer;
 use crate::SessionId;
 use crate::driver::Driver;
@@ -40,6 +41,7 @@ pub struct CoordinatorState {
     pub(super) announced: Announced,
     pub(super) agents: Agents,
     pub(super) journal: JournalQueue,
+    pub(super) order: Order,
     pub(super) effects: Effects,
     pub(super) dirty: Dirty,
     pub(super) awaited_bytes: AwaitedBytes,
@@ -87,6 +89,7 @@ impl CoordinatorState {
             coflows: Coflows::default(),
             announced: Announced::default(),
             journal: JournalQueue::default(),
+            order: Order::default(),
             effects: Effects::default(),
             dirty: Dirty::all(config.codec.is_some()),
             awaited_bytes: AwaitedBytes::default(),

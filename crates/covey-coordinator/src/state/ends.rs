@@ -77,10 +77,8 @@ impl CoordinatorState {
 
     /// Lets a coflow go, with the next ends that are told, if nothing is left of it that has to end.
     pub(super) fn leave_if_over(&mut self, serial: u64) {
-        let coflows = &self.coflows;
-        let Some(coflow) = coflows.get(serial).filter(|coflow| !coflow.open) else { return };
-        let changes = self.journal.changes(serial, |flow| coflows.ids.coflow(flow));
-        if !changes && self.driver.state().coflow(coflow.id).is_over() {
+        let Some(coflow) = self.coflows.get(serial).filter(|coflow| !coflow.open) else { return };
+        if !self.order.is_changing(serial) && self.driver.state().coflow(coflow.id).is_over() {
             self.driver.leave(coflow.id);
         }
     }
@@ -92,10 +90,10 @@ impl CoordinatorState {
 
     /// The same; `removed`: a client has asked for that.
     pub(super) fn tell_ends_of(&mut self, removed: bool) {
-        let (coflows, journal) = (&self.coflows, &self.journal);
+        let (coflows, order) = (&self.coflows, &self.order);
         let is_open = |id| {
             let is_open = coflows.of(id).is_some_and(|coflow| coflow.open);
-            is_open || journal.changes(coflows.serial(id), |flow| coflows.ids.coflow(flow))
+            is_open || order.is_changing(coflows.serial(id))
         };
         for id in self.driver.tell_ends(is_open, self.now) {
             let serial = self.coflows.serial(id);

@@ -11,8 +11,8 @@ use crate::record::{Key, Record};
 /// What happens when a record is on disk.
 #[derive(Debug)]
 pub(super) enum Pending {
-    /// Apply it, and answer these requests.
-    Apply(Record, Vec<RequestId>),
+    /// Apply it, and answer these requests. It is a change of these coflows.
+    Apply(Record, Vec<RequestId>, Vec<u64>),
     /// It has had its effect. Acknowledge the ends of flows to the agent of a port.
     Acknowledge(Record, u32, Vec<FlowKey>),
 }
@@ -26,8 +26,6 @@ pub(super) struct JournalQueue {
     keys: BTreeMap<String, (u64, Lsn)>,
     /// Registrations among `pending`.
     registering: usize,
-    /// Changes of coflows among `pending`.
-    updating: usize,
     next_lsn: Lsn,
     /// Records that have had their effect and could not be written.
     unwritten: Vec<(Record, u32, Vec<FlowKey>)>,
@@ -39,7 +37,6 @@ impl Default for JournalQueue {
             pending: BTreeMap::new(),
             keys: BTreeMap::new(),
             registering: 0,
-            updating: 0,
             next_lsn: 1,
             unwritten: Vec::new(),
         }
@@ -57,18 +54,6 @@ impl JournalQueue {
         self.registering
     }
 
-    /// Whether a change waits of a coflow, or of a flow of it. `coflow_of` has the coflow of a flow by its id.
-    pub fn changes(&self, coflow: u64, coflow_of: impl Fn(u64) -> Option<u64>) -> bool {
-        let changes = |pending: &Pending| match pending {
-            Pending::Apply(Record::Updated { id, update, .. }, _) => {
-                let mut taken = update.take.iter();
-                *id == coflow || taken.any(|&flow| coflow_of(flow) == Some(coflow))
-            }
-            _ => false,
-        };
-        self.updating > 0 && self.pending.values().any(changes)
-    }
-
     fn write(&mut self, record: &Record, effects: &mut Effects) -> Lsn {
         let lsn = self.next_lsn;
         self.next_lsn += 1;
@@ -76,20 +61,24 @@ impl JournalQueue {
         lsn
     }
 
-    /// Has a record applied when it is on disk, and a request answered if there is one.
-    pub fn apply(&mut self, record: Record, request: Option<RequestId>, effects: &mut Effects) {
+    /// Has a record applied when it is on disk, and a request answered if there is one. It is a change of these
+    /// `coflows`.
+    pub fn apply(
+        &mut self,
+        record: Record,
+        request: Option<RequestId>,
+        coflows: Vec<u64>,
+        effects: &mut Effects,
+    ) {
         let lsn = self.write(&record, effects);
-        match &record {
-            Record::Registered { key, .. } => {
-                self.registering += 1;
-                if let Some(key) = key {
-                    self.keys.insert(key.key.clone(), (key.digest, lsn));
-                }
+        if let Record::Registered { key, .. } = &record {
+            self.registering += 1;
+            if let Some(key) = key {
+                self.keys.insert(key.key.clone(), (key.digest, lsn));
             }
-            Record::Updated { .. } => self.updating += 1,
-            _ => {}
         }
-        self.pending.insert(lsn, Pending::Apply(record, request.into_iter().collect()));
+        let requests = request.into_iter().collect();
+        self.pending.insert(lsn, Pending::Apply(record, requests, coflows));
     }
 
     /// Has a record written that has had its effect, and ends of flows acknowledged when it is on disk.
@@ -130,7 +119,7 @@ impl JournalQueue {
     pub fn join(&mut self, key: &Key, request: RequestId) -> Option<u64> {
         let (digest, lsn) = self.keys.get(&key.key).copied()?;
         if digest == key.digest
-            && let Some(Pending::Apply(_, requests)) = self.pending.get_mut(&lsn)
+            && let Some(Pending::Apply(_, requests, _)) = self.pending.get_mut(&lsn)
         {
             requests.push(request);
         }
@@ -146,14 +135,8 @@ impl JournalQueue {
 
     /// The records from `first` to `last` are not in the journal. Records that have had their effect are kept,
     /// to be written later; the requests that asked for the others are refused.
-    /// Returns the changes among them.
-    pub fn refuse(
-        &mut self,
-        first: Lsn,
-        last: Lsn,
-        why: &str,
-        effects: &mut Effects,
-    ) -> Vec<Record> {
+    /// Returns the coflows of the changes among them.
+    pub fn refuse(&mut self, first: Lsn, last: Lsn, why: &str, effects: &mut Effects) -> Vec<u64> {
         let mut changes = Vec::new();
         let mut these = self.pending.split_off(&first);
         let mut later = these.split_off(&(last + 1));
@@ -161,8 +144,8 @@ impl JournalQueue {
         for pending in these.into_values() {
             self.leave(&pending);
             match pending {
-                Pending::Apply(record, requests) => {
-                    changes.push(record);
+                Pending::Apply(_, requests, coflows) => {
+                    changes.extend(coflows);
                     for request in requests {
                         let detail = format!("the journal cannot be written: {why}");
                         effects.answer(request, Err(Problem::new(503, "not durable", detail)));
@@ -177,15 +160,11 @@ impl JournalQueue {
     }
 
     fn leave(&mut self, pending: &Pending) {
-        match pending {
-            Pending::Apply(Record::Registered { key, .. }, _) => {
-                self.registering -= 1;
-                if let Some(key) = key {
-                    self.keys.remove(&key.key);
-                }
+        if let Pending::Apply(Record::Registered { key, .. }, ..) = pending {
+            self.registering -= 1;
+            if let Some(key) = key {
+                self.keys.remove(&key.key);
             }
-            Pending::Apply(Record::Updated { .. }, _) => self.updating -= 1,
-            _ => {}
         }
     }
 
@@ -199,7 +178,7 @@ impl JournalQueue {
     /// Records that will have their effect when they are on disk.
     pub fn without_effect(&self) -> Vec<(Lsn, Record)> {
         let waits = self.pending.iter().filter_map(|(&lsn, pending)| match pending {
-            Pending::Apply(record, _) => Some((lsn, record.clone())),
+            Pending::Apply(record, ..) => Some((lsn, record.clone())),
             Pending::Acknowledge(..) => None,
         });
         waits.collect()

@@ -119,8 +119,12 @@ impl CoordinatorState {
     }
 
     fn remove_expired(&mut self, id: u64) {
+        if self.order.is_changing(id) {
+            // Its client is there.
+            return;
+        }
         let record = Record::Removed { id, at_s: self.now.as_secs() };
-        self.journal.apply(record, None, &mut self.effects);
+        self.journal_change(record, None, vec![id]);
     }
 
     /// Tells the journal until when coflows are kept, where a start could not know.

@@ -8,6 +8,7 @@ use super::config::Config;
 use super::coordinator::CoordinatorState;
 use super::effects::{Counts, Lsn};
 use super::journal_queue::Pending;
+use super::order::Behind;
 use crate::record::Record;
 use crate::request::{Answer, Reply};
 
@@ -73,12 +74,14 @@ impl CoordinatorState {
         self.advance(now);
         while let Some(pending) = self.journal.take_durable(lsn) {
             match pending {
-                Pending::Apply(record, requests) => {
+                Pending::Apply(record, requests, coflows) => {
+                    self.order.end(&coflows);
                     self.apply(&record);
                     let answer = self.answer_to(&record);
                     for request in requests {
                         self.effects.answer(request, answer.clone());
                     }
+                    self.go_on(&coflows);
                 }
                 Pending::Acknowledge(_, port, keys) => self.acknowledge(port, keys),
             }
@@ -87,14 +90,21 @@ impl CoordinatorState {
 
     /// The records from `first` to `last` could not be written, and are not in the journal.
     pub fn not_durable(&mut self, first: Lsn, last: Lsn, why: &str) {
-        // Coflows that would have been changed may be over.
-        for record in self.journal.refuse(first, last, why, &mut self.effects) {
-            if let Record::Updated { id, update, .. } = record {
-                let from: Vec<u64> = self.coflows.ids.coflows(&update.take).collect();
-                from.into_iter().chain([id]).for_each(|serial| self.leave_if_over(serial));
+        let coflows = self.journal.refuse(first, last, why, &mut self.effects);
+        self.order.end(&coflows);
+        self.go_on(&coflows);
+    }
+
+    /// No change of these coflows is under way any more: what has waited behind it goes on.
+    fn go_on(&mut self, coflows: &[u64]) {
+        for &coflow in coflows {
+            while let Some(behind) = self.order.next(coflow) {
+                match behind {
+                    Behind::Request(id, request) => self.request(id, request, self.now),
+                    Behind::Ends(port, flows) => self.ended(port, &flows),
+                }
             }
         }
-        self.tell_ends();
     }
 
     fn answer_to(&self, record: &Record) -> Answer {

@@ -37,6 +37,7 @@ mod host_links;
 mod journal_queue;
 mod leases;
 mod memory;
+mod order;
 mod reservations;
 mod signer;
 

@@ -6,17 +6,25 @@ use std::ops::RangeInclusive;
 
 use covey_api::{CoflowSpec, Flow, Problem, Update};
 use covey_core::{Lineage, Time};
+use covey_proto::MAX_BYTES;
 
 use super::attempts::{check_attempts, sized};
 use super::coflows::Coflow;
 use super::coordinator::CoordinatorState;
 use super::effects::RequestId;
 use super::flows::Stage;
+use super::order::Behind;
 use crate::record::{Key, Record};
 use crate::request::{Reply, Request};
 
 /// Seconds for which a coflow may be kept.
 const LEASE_S: RangeInclusive<f64> = 1.0..=86_400.0;
+
+/// Weights of coflows: sums and quotients of them stay finite.
+const WEIGHT: RangeInclusive<f64> = 1e-18..=1e18;
+
+/// Seconds in which a coflow may have to end.
+const DEADLINE_S: RangeInclusive<f64> = 1e-9..=1e12;
 
 /// The most parents of a coflow.
 const MAX_PARENTS: usize = 1024;
@@ -25,6 +33,14 @@ impl CoordinatorState {
     /// A client asks for something.
     pub fn request(&mut self, request: RequestId, what: Request, now: Time) {
         self.advance(now);
+        if let Some(coflow) = self.changing(&what) {
+            // What it changes is checked when it is known.
+            match self.check_pending() {
+                Ok(()) => self.order.wait(coflow, Behind::Request(request, what)),
+                Err(problem) => self.effects.answer(request, Err(problem)),
+            }
+            return;
+        }
         let refused = match what {
             Request::Register { spec, key } => self.register(request, spec, key).err(),
             Request::Update { id, update, revision } => {
@@ -73,6 +89,17 @@ impl CoordinatorState {
         }
     }
 
+    /// A coflow that this would change, and of which a change is under way.
+    fn changing(&self, what: &Request) -> Option<u64> {
+        let (id, take) = match what {
+            Request::Update { id, update, .. } => (*id, update.take.as_slice()),
+            Request::Remove { id } | Request::Keep { id, .. } => (*id, [].as_slice()),
+            _ => return None,
+        };
+        let mut coflows = self.coflows.ids.coflows(take).chain([id]);
+        coflows.find(|coflow| self.order.is_changing(*coflow))
+    }
+
     fn register(
         &mut self,
         request: RequestId,
@@ -112,15 +139,19 @@ impl CoordinatorState {
         let flow_ids = self.coflows.ids.give(spec.flows.len());
         let lineage = (lineage.external, lineage.internal);
         let at_s = self.now.as_secs();
-        self.journal(Record::Registered { id, at_s, lineage, key, flow_ids, spec }, request);
+        let revision = 0;
+        let record = Record::Registered { id, at_s, lineage, key, flow_ids, revision, spec };
+        // Nobody else knows it yet.
+        self.journal_change(record, Some(request), Vec::new());
         Ok(())
     }
 
     fn check_pending(&self) -> Result<(), Problem> {
-        if self.journal.len() < self.config.max_pending {
+        let waiting = self.journal.len() + self.order.requests();
+        if waiting < self.config.max_pending {
             return Ok(());
         }
-        let detail = format!("{} changes wait for the journal", self.journal.len());
+        let detail = format!("{waiting} changes wait for the journal");
         Err(Problem::new(429, "too many requests", detail))
     }
 
@@ -130,16 +161,9 @@ impl CoordinatorState {
         }
         check_attempts("flows", &spec.flows, &[])?;
         self.check_flows(["flows", ""], &sized(&spec.flows, &[]), 0)?;
-        if !(spec.weight.is_finite() && spec.weight > 0.0) {
-            let found = spec.weight;
-            return Err(Problem::invalid(format!("weight: expected above zero, found {found}")));
-        }
-        if let Some(found) = spec.deadline_s.filter(|s| !(s.is_finite() && *s > 0.0)) {
-            return Err(Problem::invalid(format!(
-                "deadline_s: expected above zero, found {found}"
-            )));
-        }
-        check_lease(spec.lease_s)?;
+        check_range("weight", Some(spec.weight), &WEIGHT)?;
+        check_range("deadline_s", spec.deadline_s, &DEADLINE_S)?;
+        check_range("lease_s", spec.lease_s, &LEASE_S)?;
         check_ratio("ratio", spec.ratio)?;
         if spec.name.as_ref().is_some_and(|name| name.len() > 256) {
             return Err(Problem::invalid("name: expected at most 256 bytes"));
@@ -181,9 +205,9 @@ impl CoordinatorState {
             }
             check_ratio(format_args!("{at}[{k}]{within}.ratio"), flow.ratio)?;
             match flow.bytes {
-                Some(bytes) if !(bytes.is_finite() && bytes >= 0.0) => {
-                    let detail =
-                        format!("{at}[{k}]{within}.bytes: expected from 0 on, found {bytes}");
+                Some(bytes) if !(0.0..=MAX_BYTES).contains(&bytes) => {
+                    let expected = format!("expected from 0 to {MAX_BYTES}, found {bytes}");
+                    let detail = format!("{at}[{k}]{within}.bytes: {expected}");
                     return Err(Problem::invalid(detail));
                 }
                 None if self.driver.needs_sizes() => {
@@ -250,7 +274,8 @@ impl CoordinatorState {
         self.check_pending()?;
         let at_s = self.now.as_secs();
         let flow_ids = self.coflows.ids.give(update.added());
-        self.journal(Record::Updated { id, at_s, flow_ids, update }, request);
+        let coflows = self.coflows.ids.coflows(&update.take).chain([id]).collect();
+        self.journal_change(Record::Updated { id, at_s, flow_ids, update }, Some(request), coflows);
         Ok(())
     }
 
@@ -260,7 +285,7 @@ impl CoordinatorState {
         id: u64,
         lease_s: Option<f64>,
     ) -> Result<(), Problem> {
-        check_lease(lease_s)?;
+        check_range("lease_s", lease_s, &LEASE_S)?;
         self.present(id)?;
         self.keep(id, lease_s);
         let answer = self.status(id).map(Reply::Coflow).ok_or_else(|| Problem::unknown(id));
@@ -288,22 +313,33 @@ impl CoordinatorState {
         self.present(id)?;
         self.check_pending()?;
         let at_s = self.now.as_secs();
-        self.journal(Record::Removed { id, at_s }, request);
+        self.journal_change(Record::Removed { id, at_s }, Some(request), vec![id]);
         Ok(())
     }
 
-    fn journal(&mut self, record: Record, request: RequestId) {
-        self.journal.apply(record, Some(request), &mut self.effects);
+    /// Has a change of these coflows written, and applied when it is on disk.
+    pub(super) fn journal_change(
+        &mut self,
+        record: Record,
+        request: Option<RequestId>,
+        coflows: Vec<u64>,
+    ) {
+        self.order.begin(&coflows);
+        self.journal.apply(record, request, coflows, &mut self.effects);
     }
 }
 
-fn check_lease(lease_s: Option<f64>) -> Result<(), Problem> {
-    match lease_s.filter(|s| !LEASE_S.contains(s)) {
+fn check_range(
+    what: &str,
+    number: Option<f64>,
+    range: &RangeInclusive<f64>,
+) -> Result<(), Problem> {
+    match number.filter(|number| !range.contains(number)) {
         None => Ok(()),
         Some(found) => {
-            let (min, max) = (LEASE_S.start(), LEASE_S.end());
+            let (min, max) = (range.start(), range.end());
             let expected = format!("expected from {min} to {max}, found {found}");
-            Err(Problem::invalid(format!("lease_s: {expected}")))
+            Err(Problem::invalid(format!("{what}: {expected}")))
         }
     }
 }

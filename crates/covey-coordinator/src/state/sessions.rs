@@ -8,6 +8,7 @@ use covey_proto::{
 use super::coordinator::CoordinatorState;
 use super::effects::{Event, SessionId};
 use super::flows::Stage;
+use super::order::Behind;
 use crate::record::Record;
 
 impl CoordinatorState {
@@ -150,13 +151,18 @@ impl CoordinatorState {
         self.present_name(self.announced.id(port, name).map_or(name, FlowKey::of_id))
     }
 
-    fn ended(&mut self, port: u32, flows: &[Ended]) {
+    pub(super) fn ended(&mut self, port: u32, flows: &[Ended]) {
         let flows = self.end_announced(port, flows);
         let mut known = Vec::new();
         let present = |ended: &Ended| Ended { key: self.present_name(ended.key), ..*ended };
         let flows: Vec<(FlowKey, Ended)> = flows.iter().map(|it| (it.key, present(it))).collect();
         for of_coflow in flows.chunk_by(|(_, a), (_, b)| a.key.coflow == b.key.coflow) {
             let first = of_coflow[0].1.key;
+            if self.order.is_changing(first.coflow) {
+                let flows = of_coflow.iter().map(|&(key, ended)| Ended { key, ..ended }).collect();
+                self.order.wait(first.coflow, Behind::Ends(port, flows));
+                continue;
+            }
             self.count_unknown(first, of_coflow.len());
             let (mut new, mut compressed, mut names) = (Vec::new(), Vec::new(), Vec::new());
             for &(name, Ended { key, bytes, wire }) in of_coflow {

@@ -1,6 +1,6 @@
 //! A journal that is as good as the one there is, and shorter.
 
-use covey_api::{CoflowSpec, Flow as FlowSpec, Update};
+use covey_api::{CoflowSpec, Flow as FlowSpec};
 
 use super::coflows::Coflow;
 use super::coordinator::CoordinatorState;
@@ -63,8 +63,7 @@ fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
         barrier: about.barrier,
         weight: about.weight,
         deadline_s: about.deadline_s,
-        // Its flows end one by one below.
-        open: true,
+        open: coflow.open,
         lease_s: coflow.lease.lease_s,
         compress: about.compress,
         ratio: about.ratio,
@@ -72,8 +71,8 @@ fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
     };
     let lineage = (about.lineage.external, about.lineage.internal);
     let (at_s, key) = (about.arrival_s, about.key.clone());
-    let flow_ids = flows.id_runs();
-    let mut records = vec![Record::Registered { id, at_s, lineage, key, flow_ids, spec }];
+    let (flow_ids, revision) = (flows.id_runs(), coflow.revision);
+    let mut records = vec![Record::Registered { id, at_s, lineage, key, flow_ids, revision, spec }];
     let ended = || flows.iter().filter(|(_, flow)| flow.stage == Stage::Ended);
     let id_of = |index| flows.id_of(index).0;
     let compressed = ended().filter(|(_, flow)| flow.wire != flow.sent);
@@ -82,10 +81,6 @@ fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
     if !ended.is_empty() {
         let cancelled = flows.cancelled().iter().map(|&index| id_of(index)).collect();
         records.push(Record::FlowsEnded { at_s, flows: ended, compressed, cancelled });
-    }
-    if !coflow.open {
-        let update = Update { open: Some(false), ..Update::default() };
-        records.push(Record::Updated { id, at_s, flow_ids: Vec::new(), update });
     }
     records
 }

@@ -60,7 +60,9 @@ impl Track {
         self.shown.flow_ended(flow, bytes, view);
         self.lengths.add(view.ends(flow), bytes);
         let (ended, left) = (self.lengths.samples() as f64, view.unfinished(flow.coflow) as f64);
-        let fit = ended >= self.ended * MORE_ENDED || left <= self.left * FEWER_LEFT;
+        // Where all flows end at once, none is left when the first is told.
+        let has_fewer = left < self.left && left <= self.left * FEWER_LEFT;
+        let fit = ended >= self.ended * MORE_ENDED || has_fewer;
         if fit {
             (self.ended, self.left) = (ended, left);
             self.lengths.fit();

@@ -16,7 +16,8 @@ Examples:
   covey journal inspect --data covey-data
   covey journal verify --data covey-data
   covey journal repair --data covey-data
-  covey journal repair --data covey-data --yes")]
+  covey journal repair --data covey-data --yes
+  covey journal repair --data covey-data --cut 1024 --yes")]
 pub enum Journal {
     /// List the records and the damaged parts
     Inspect(Folder),
@@ -29,6 +30,9 @@ pub enum Journal {
         /// Repair the journal instead of showing what would be lost
         #[arg(long)]
         yes: bool,
+        /// Also cut out the whole record that begins at this byte; as often as needed
+        #[arg(long, value_name = "BYTE")]
+        cut: Vec<u64>,
     },
 }
 
@@ -49,11 +53,11 @@ impl Journal {
                 output::print(|out| list(&seen, out).and_then(|()| tell(&seen, out)))
             }
             Journal::Verify(folder) => verify(&folder, &inspect(&folder.data)?),
-            Journal::Repair { folder, yes: false } => {
+            Journal::Repair { folder, yes: false, cut } => {
                 let seen = inspect(&folder.data)?;
-                output::print(|out| propose(&seen, out))
+                output::print(|out| propose(&seen, &cut, out))
             }
-            Journal::Repair { folder, yes: true } => mend(&folder),
+            Journal::Repair { folder, yes: true, cut } => mend(&folder, &cut),
         }
     }
 }
@@ -68,12 +72,12 @@ fn verify(folder: &Folder, seen: &Inspection) -> Result<(), Failure> {
     Err(Failure::Input(format!("{}: {text}", folder.data.display())))
 }
 
-fn mend(folder: &Folder) -> Result<(), Failure> {
+fn mend(folder: &Folder, cut: &[u64]) -> Result<(), Failure> {
     let seen = inspect(&folder.data)?;
-    if seen.is_sound() {
+    if seen.is_sound() && cut.is_empty() {
         return output::print(|out| writeln!(out, "nothing to repair"));
     }
-    let repaired = repair(&folder.data)?;
+    let repaired = repair(&folder.data, cut)?;
     output::print(|out| {
         tell(&seen, out)?;
         writeln!(out, "the new journal has {} records", repaired.records)?;
@@ -102,6 +106,9 @@ fn tell(seen: &Inspection, out: &mut dyn Write) -> io::Result<()> {
         write!(out, "damaged: {bytes} bytes at byte {at}, after record {}, ", damage.number - 1)?;
         writeln!(out, "before {behind} whole ones: {}", damage.text)?;
     }
+    for (at, why) in &seen.unreadable {
+        writeln!(out, "unreadable: the whole record at byte {at}: {why}")?;
+    }
     if seen.missing > 0 {
         writeln!(out, "lost: at least {} bytes of the end", seen.missing)?;
     }
@@ -116,15 +123,20 @@ fn tell(seen: &Inspection, out: &mut dyn Write) -> io::Result<()> {
 }
 
 /// Describes what a repair would do.
-fn propose(seen: &Inspection, out: &mut dyn Write) -> io::Result<()> {
+fn propose(seen: &Inspection, cut: &[u64], out: &mut dyn Write) -> io::Result<()> {
     tell(seen, out)?;
-    if seen.is_sound() {
+    if seen.is_sound() && cut.is_empty() {
         return writeln!(out, "nothing to repair");
     }
+    let is_cut = |at: usize| cut.contains(&(at as u64));
+    if let Some((at, _)) = seen.unreadable.iter().find(|(at, _)| !is_cut(*at)) {
+        writeln!(out, "The version that wrote it may read it. To lose it: --cut {at}.")?;
+        return writeln!(out, "Nothing has been changed.");
+    }
+    let kept = seen.whole.iter().filter(|(at, _)| !is_cut(*at)).count();
     writeln!(
         out,
-        "A repair would keep the {} whole records, and lose what is damaged:",
-        seen.whole.len()
+        "A repair would keep {kept} whole records, and lose what is damaged or cut out:"
     )?;
     writeln!(
         out,

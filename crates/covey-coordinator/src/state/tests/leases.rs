@@ -19,7 +19,15 @@ fn begun(config: Config, records: Vec<Record>, start_s: f64) -> CoordinatorState
 fn leased(id: u64, lease_s: Option<f64>) -> Record {
     let flow = FlowSpec::new(0, 1, Some(1e9));
     let spec = CoflowSpec { lease_s, ..CoflowSpec::of(vec![flow]) };
-    Record::Registered { id, at_s: 0.0, lineage: (id, 0), key: None, flow_ids: Vec::new(), spec }
+    Record::Registered {
+        id,
+        at_s: 0.0,
+        lineage: (id, 0),
+        key: None,
+        flow_ids: Vec::new(),
+        revision: 0,
+        spec,
+    }
 }
 
 fn kept_s(core: &mut CoordinatorState, id: u64, now_s: f64) -> f64 {
@@ -72,6 +80,7 @@ fn a_start_renews_all_leases() {
         lineage: (0, 0),
         key: None,
         flow_ids: Vec::new(),
+        revision: 0,
         spec: CoflowSpec::of(vec![flow]),
     };
     let fabric = Fabric::big_switch(2, 1e6).expect("a fabric");

@@ -29,7 +29,10 @@ fn held(core: &CoordinatorState) -> usize {
         usage + letters + agent.assignments.entries()
     };
     let agents = core.agents.iter().map(|(_, agent)| of_agent(agent)).sum::<usize>();
-    let waiting = core.journal.entries() + core.awaited_bytes.entries() + core.awaited_ends.len();
+    let waiting = core.journal.entries()
+        + core.order.entries()
+        + core.awaited_bytes.entries()
+        + core.awaited_ends.len();
     core.coflows.entries() + agents + waiting
 }
 
@@ -48,6 +51,7 @@ fn of_flows_whose_ends_are_in_the_journal_no_agent_hears() {
                 lineage: (id, 0),
                 key: None,
                 flow_ids: Vec::new(),
+                revision: 0,
                 spec,
             });
             if id > 0 {

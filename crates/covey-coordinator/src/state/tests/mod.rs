@@ -7,6 +7,7 @@ mod flow_ids;
 mod flow_tokens;
 mod following;
 mod helpers;
+mod histories;
 mod leases;
 mod memory;
 mod openings;
