@@ -3,6 +3,7 @@
 import builtins
 import os
 from collections.abc import Callable, Mapping, Sequence
+from decimal import Decimal
 from typing import Any, Generic, Literal, TypedDict, TypeVar
 
 import pandas as pd
@@ -131,6 +132,10 @@ class Trace:
     @property
     def ports(self) -> int:
         """Number of ports."""
+
+    @property
+    def origin(self) -> Decimal:
+        """Where times begin on the clock of the trace, in seconds, exactly: 0, unless the trace counts from elsewhere."""
 
     @property
     def flows(self) -> int:

@@ -146,6 +146,13 @@ impl Trace {
         self.workload.ports
     }
 
+    /// Where times begin on the clock of the trace, in seconds, exactly: 0, unless the trace counts from elsewhere.
+    #[getter]
+    fn origin<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        let text = self.workload.origin.to_string();
+        py.import("decimal")?.call_method1("Decimal", (text,))
+    }
+
     /// Number of flows of all coflows.
     #[getter]
     fn flows(&self) -> usize {

@@ -3,6 +3,7 @@
 import json
 import pickle
 import subprocess
+from decimal import Decimal
 from pathlib import Path
 
 import covey
@@ -106,6 +107,13 @@ def test_errors_have_the_words_of_the_command_line(make: object, words: str) -> 
     with pytest.raises(covey.InputError) as error:
         make()
     assert str(error.value).startswith(words)
+
+
+def test_a_trace_tells_where_its_clock_starts() -> None:
+    assert covey.parse_trace(TINY).origin == 0
+    header = '{"covey_trace":1,"ports":2,"coflows":1}\n'
+    coflow = '{"id":"0","arrival_s":1700000000.000000002,"flows":[{"src":0,"dst":1,"bytes":1}]}\n'
+    assert covey.parse_trace(header + coflow).origin == Decimal("1700000000.000000002")
 
 
 def test_what_is_guessed_is_a_warning() -> None:
