@@ -38,8 +38,10 @@ pub struct Journal {
 pub struct Found {
     /// Records that name the numbers that may have been given.
     pub given: [Record; 2],
-    /// Bytes behind the last whole record, which were put aside.
+    /// Bytes behind the last whole record, which were cut off.
     pub torn: u64,
+    /// Whether they were kept in a file of their own.
+    pub is_torn_kept: bool,
 }
 
 impl Journal {
@@ -66,8 +68,14 @@ impl Journal {
         file.read_to_end(&mut rest).map_err(io)?;
         check(folder, version, count, end, &rest, known.unwrap_or_default().bytes)?;
         let torn = rest.len() as u64;
+        let aside = folder.join(format!("{NAME}.torn-at-{end}"));
+        let mut is_torn_kept = false;
         if torn > 0 {
-            fs::write(folder.join(format!("{NAME}.torn-at-{end}")), &rest).map_err(io)?;
+            // A full disk has no room for it. It was never acknowledged.
+            is_torn_kept = fs::write(&aside, &rest).is_ok();
+            if !is_torn_kept {
+                let _ = fs::remove_file(&aside);
+            }
             file.set_len(end).map_err(io)?;
             file.sync_data().map_err(io)?;
         }
@@ -81,7 +89,7 @@ impl Journal {
             journal.convert()?;
         }
         let given = journal.given.records();
-        Ok((journal, Found { given, torn }))
+        Ok((journal, Found { given, torn, is_torn_kept }))
     }
 
     /// Rewrites a journal of version 1 as one of the present version. The old one stays as `journal.v1`.

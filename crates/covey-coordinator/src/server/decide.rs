@@ -192,6 +192,8 @@ impl Decider {
     fn writable(&self) {
         if !self.shared.durable.swap(true, Ordering::Relaxed) {
             tracing::info!("the journal can be written again");
+            // The epoch is written before anything else.
+            self.shared.is_fenced.send_replace(true);
         }
     }
 

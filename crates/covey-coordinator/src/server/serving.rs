@@ -94,7 +94,8 @@ impl Server {
         let watched = Watched::of(vec![tls.clone(), tokens.clone(), flow_secret.clone()]);
         let (mut journal, found) = Journal::open(&config.folder)?;
         if found.torn > 0 {
-            tracing::warn!(bytes = found.torn, "the journal's end was not whole and is put aside");
+            let (bytes, kept) = (found.torn, found.is_torn_kept);
+            tracing::warn!(bytes, kept, "the journal's end was not whole and is cut off");
         }
         // A journal may be much larger than the state that it leads to, and is never in memory as a whole.
         let mut last = (0, Time::ZERO);
@@ -106,7 +107,12 @@ impl Server {
         found.given.iter().for_each(|record| see(record, &mut last));
         let (epoch, base) = (last.0 + 1, last.1);
         let epoch_record = Record::Epoch(epoch);
-        journal.append([&epoch_record]).map_err(io("journal"))?;
+        // Without room for it the coordinator answers what it knows, and goes on when there is room.
+        let unwritten = journal.append([&epoch_record]).err().map(|error| {
+            tracing::error!(%error, "the journal cannot be written: nothing is scheduled until it can");
+            epoch_record
+        });
+        let (is_fenced, _) = watch::channel(unwritten.is_none());
         let journal_bytes = journal.length();
         let settings = Config { codec, ..config.core };
         let mut failed = None;
@@ -163,7 +169,8 @@ impl Server {
             audit: Arc::new(audit),
             events,
             past: Mutex::default(),
-            durable: AtomicBool::new(true),
+            durable: AtomicBool::new(unwritten.is_none()),
+            is_fenced,
             draining: AtomicBool::new(false),
             turn: Turn::default(),
             about: About {
@@ -180,7 +187,7 @@ impl Server {
         let to_commands = commands.downgrade();
         let journal = std::thread::Builder::new()
             .name("journal".to_owned())
-            .spawn(move || write::run(journal, &to_write, &to_commands))
+            .spawn(move || write::run(journal, unwritten, &to_write, &to_commands))
             .map_err(io("thread"))?;
         let (groups, to_push) = std::sync::mpsc::channel();
         let to_commands = commands.downgrade();
@@ -231,6 +238,12 @@ impl Server {
         self.health.as_ref().map(TcpListener::local_addr).transpose()
     }
 
+    /// Tells for how many seconds the decision thread has been at one thing.
+    pub fn busy(&self) -> impl Fn() -> f64 + Send + 'static {
+        let shared = self.shared.clone();
+        move || shared.turn.seconds()
+    }
+
     /// Where clients and agents can connect.
     ///
     /// # Errors
@@ -264,7 +277,14 @@ impl Server {
             patience: Duration::from_secs_f64(self.config.core.lost_after_s),
         });
         let serve = move |stream, guest, stop| agents::run(all.clone(), stream, guest, stop);
-        tokio::spawn(accept(self.agents, doors.agents.clone(), stop_all.clone(), serve));
+        let agents = accept(self.agents, doors.agents.clone(), stop_all.clone(), serve);
+        let mut is_fenced = self.shared.is_fenced.subscribe();
+        tokio::spawn(async move {
+            // The schedules of an epoch that a start could forget would be older than those of the next.
+            if is_fenced.wait_for(|is_fenced| *is_fenced).await.is_ok() {
+                agents.await;
+            }
+        });
         let api = Arc::new(rest::Api {
             commands: self.commands.clone(),
             shared: self.shared.clone(),

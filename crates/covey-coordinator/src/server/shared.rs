@@ -7,7 +7,7 @@ use std::time::Instant;
 
 use covey_api::CoordinatorStatus;
 use covey_core::Time;
-use tokio::sync::broadcast;
+use tokio::sync::{broadcast, watch};
 
 use super::audit::Audit;
 use super::joined_relays::JoinedRelays;
@@ -30,6 +30,8 @@ pub(super) struct Shared {
     /// Whether the journal can be written.
     pub durable: AtomicBool,
     pub draining: AtomicBool,
+    /// Whether the journal has the epoch, so that no other start will have it.
+    pub is_fenced: watch::Sender<bool>,
     pub turn: Turn,
     pub about: About,
 }

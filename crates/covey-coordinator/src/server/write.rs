@@ -1,5 +1,6 @@
 //! The journal's thread: writes and synchronises all records that wait together, off the decision thread.
 
+use std::io;
 use std::sync::mpsc::Receiver;
 
 use tokio::sync::mpsc::WeakSender;
@@ -13,8 +14,13 @@ use crate::state::Lsn;
 /// The most records that are written together.
 const GROUP: usize = 4096;
 
-/// Writes until all senders of jobs are gone.
-pub(super) fn run(mut journal: Journal, jobs: &Receiver<Job>, commands: &WeakSender<Command>) {
+/// Writes until all senders of jobs are gone; what is `unwritten` comes first.
+pub(super) fn run(
+    mut journal: Journal,
+    mut unwritten: Option<Record>,
+    jobs: &Receiver<Job>,
+    commands: &WeakSender<Command>,
+) {
     let tell = |written| {
         // The decision thread may be gone.
         if let Some(commands) = commands.upgrade() {
@@ -29,7 +35,7 @@ pub(super) fn run(mut journal: Journal, jobs: &Receiver<Job>, commands: &WeakSen
             match job {
                 Job::Append(lsn, record) => group.push((lsn, record)),
                 Job::Replace { known, mut under_way } => {
-                    flush(&mut journal, &mut group, &mut failed, &tell);
+                    flush(&mut journal, &mut unwritten, &mut group, &mut failed, &tell);
                     // The clients that asked for failed records are told so.
                     under_way.retain(|(lsn, _)| !failed.has(*lsn));
                     let all = known.iter().chain(under_way.iter().map(|(_, record)| record));
@@ -38,7 +44,7 @@ pub(super) fn run(mut journal: Journal, jobs: &Receiver<Job>, commands: &WeakSen
                         Err(error) => tracing::error!(%error, "the journal cannot be compacted"),
                     }
                 }
-                Job::Probe => match journal.probe() {
+                Job::Probe => match probe(&mut journal, &mut unwritten) {
                     Ok(()) => tell(Written::Writable),
                     Err(_) if journal.is_lost() => tell(Written::Lost),
                     // The next probe will find out.
@@ -49,7 +55,7 @@ pub(super) fn run(mut journal: Journal, jobs: &Receiver<Job>, commands: &WeakSen
                 next = jobs.try_recv().ok();
             }
         }
-        flush(&mut journal, &mut group, &mut failed, &tell);
+        flush(&mut journal, &mut unwritten, &mut group, &mut failed, &tell);
     }
 }
 
@@ -70,15 +76,27 @@ impl Failed {
     }
 }
 
+/// Finds out whether anything can be written: what is `unwritten`, if there is something.
+fn probe(journal: &mut Journal, unwritten: &mut Option<Record>) -> io::Result<()> {
+    match unwritten.as_ref() {
+        None => journal.probe()?,
+        Some(record) => _ = journal.append([record])?,
+    }
+    *unwritten = None;
+    Ok(())
+}
+
 fn flush(
     journal: &mut Journal,
+    unwritten: &mut Option<Record>,
     group: &mut Vec<(Lsn, Record)>,
     failed: &mut Failed,
     tell: &impl Fn(Written),
 ) {
     let (Some(&(first, _)), Some(&(last, _))) = (group.first(), group.last()) else { return };
-    match journal.append(group.iter().map(|(_, record)| record)) {
+    match journal.append(unwritten.iter().chain(group.iter().map(|(_, record)| record))) {
         Ok(synced) => {
+            *unwritten = None;
             let (bytes, sync_s) = (journal.length(), synced.as_secs_f64());
             tell(Written::Durable { last, bytes, sync_s });
         }
@@ -116,7 +134,7 @@ mod tests {
         jobs.send(Job::Replace { known: vec![Record::Epoch(1)], under_way }).expect("a channel");
         jobs.send(Job::Append(3, removed(3))).expect("a channel");
         drop(jobs);
-        run(journal, &to_write, &commands.downgrade());
+        run(journal, None, &to_write, &commands.downgrade());
         assert!(matches!(
             told.try_recv(),
             Ok(Command::Written(Written::Failed { first: 1, last: 1, .. }))

@@ -5,6 +5,7 @@ use std::path::{Path, PathBuf};
 
 use covey_api::{CredentialError, Credentials, Endpoint, read_token};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
+use sd_notify::NotifyState;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
@@ -158,6 +159,23 @@ pub fn endpoint(argument: &str, text: &str) -> Result<Endpoint, Failure> {
         return Err(Failure::argument(argument, "a port above 0", endpoint));
     }
     Ok(endpoint)
+}
+
+/// Tells the service manager, if there is one, that the process is ready, and from now on that it works, as often as
+/// that wants to hear it. `busy_s` says for how many seconds the process has been at one thing.
+pub fn tell_service_manager(busy_s: impl Fn() -> f64 + Send + 'static) {
+    // Without it there is nobody to tell.
+    let tell = |state| _ = sd_notify::notify(&[state]);
+    tell(NotifyState::Ready);
+    let Some(patience) = sd_notify::watchdog_enabled() else { return };
+    tokio::spawn(async move {
+        loop {
+            tokio::time::sleep(patience / 4).await;
+            if busy_s() < patience.as_secs_f64() / 2.0 {
+                tell(NotifyState::Watchdog);
+            }
+        }
+    });
 }
 
 /// Messages when the process receives SIGHUP, which asks it to read its credentials again. Must be called in a runtime.

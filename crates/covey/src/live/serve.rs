@@ -188,6 +188,7 @@ impl Serve {
                 health.map_or(Ok(()), |health| writeln!(out, "health {health}"))?;
                 out.flush()
             })?;
+            process::tell_service_manager(server.busy());
             Ok(server.run(end, reload).await?)
         })
     }

@@ -241,6 +241,52 @@ fn a_full_disk_refuses_changes_and_loses_nothing() {
 }
 
 #[test]
+fn a_start_on_a_full_disk_answers_reads_and_goes_on_when_there_is_room() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &[]);
+    let known = block_on(async {
+        let mut client = coordinator.client(&folder).await;
+        register(&mut client, &[(0, 1)]).await
+    });
+    drop(coordinator);
+    // The last record was not written as a whole.
+    let path = folder.path("data/journal");
+    let mut bytes = std::fs::read(&path).unwrap();
+    bytes.extend([7; 5]);
+    std::fs::write(&path, bytes).unwrap();
+    let serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &[]);
+    let script = r#"trap '' XFSZ; ulimit -S -f 0; exec "$0" "$@""#;
+    let mut command = Command::new("sh");
+    command.current_dir(folder.path(".")).args(["-c", script]).arg(serve.get_program());
+    let coordinator = Coordinator::spawn(command.args(serve.get_args()).stderr(Stdio::null()));
+    block_on(async {
+        let mut client = coordinator.client(&folder).await;
+        assert_eq!(state(&mut client, known).await, "active");
+        assert_eq!(client.get("/v1/coflows").await.unwrap().json()["items"][0]["id"], known);
+        assert_eq!(client.get("/readyz").await.unwrap().status, 503);
+        assert_eq!(client.get("/livez").await.unwrap().status, 200);
+        let body = coflow(&[(1, 0)]);
+        let refused = client.ask("POST", "/v1/coflows", &[], body).await.unwrap();
+        assert_eq!((refused.status, &refused.json()["title"]), (503, &Value::from("not durable")));
+        // A second start might have the same epoch, so no agent hears of this one.
+        let host = Fluid::of(1e15);
+        host.join(coordinator.agents, &token(&folder), 0);
+        tokio::time::sleep(Duration::from_millis(500)).await;
+        assert!(host.flows().rates.is_empty());
+        let process = coordinator.process.id().to_string();
+        let room = Command::new("prlimit").args(["--fsize=unlimited", "--pid", &process]).status();
+        assert!(room.unwrap().success());
+        until(10, "there is room", async || client.get("/readyz").await.unwrap().status == 200)
+            .await;
+        until(10, "the agent is served", async || !host.flows().rates.is_empty()).await;
+        register(&mut client, &[(1, 0)]).await;
+    });
+    drop(coordinator);
+    let verified = folder.covey(&["journal", "verify", "--data", "data"]);
+    assert_eq!(verified.status, Some(0), "{}", verified.err);
+}
+
+#[test]
 fn a_first_start_on_a_full_disk_does_not_break_the_next() {
     let folder = TestFolder::new();
     let serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &[]);
