@@ -26,12 +26,14 @@ mod problem;
 mod secret_file;
 mod serde_integers;
 mod serde_objects;
+mod settings;
 mod spec;
 mod status;
 
 pub use overview::{CoordinatorStatus, FullLink, Waiting};
 pub use problem::Problem;
 pub use serde_objects::Object;
+pub use settings::{Settings, SettingsStatus};
 pub use spec::{CoflowSpec, Community, Flow, Move, Update};
 pub use status::{
     AgentStatus, CoflowState, CoflowStatus, FlowEnds, FlowRate, NearFlow, Page, Presence,

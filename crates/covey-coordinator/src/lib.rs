@@ -47,6 +47,6 @@ pub use journal::{Damage, Inspection, JournalError, Repaired, inspect, repair};
 #[cfg(feature = "server")]
 pub use relay::{Relay, RelayConfig, RelayError};
 #[cfg(feature = "server")]
-pub use server::{ServeError, Server, ServerConfig};
+pub use server::{Control, ServeError, Server, ServerConfig};
 #[cfg(feature = "server")]
 pub use tokens::{Right, Rights, RightsError, TokenEntry, TokenFile, is_token_name};

@@ -24,6 +24,14 @@ impl Failure {
         Failure::Input(format!("{argument}: expected {expected}, found {found}"))
     }
 
+    /// What it says.
+    #[cfg(feature = "live")]
+    pub fn message(&self) -> &str {
+        match self {
+            Failure::Input(message) | Failure::Usage(message) | Failure::Other(message) => message,
+        }
+    }
+
     /// Prints the line (or the help), and gives the exit status.
     pub fn report(&self) -> u8 {
         match self {

@@ -25,6 +25,12 @@ pub fn program() -> &'static Path {
     INVOCATION.get().map_or(Path::new("covey"), |it| &it.program)
 }
 
+/// The arguments, from the name of the program on.
+#[cfg(feature = "live")]
+pub fn arguments() -> Vec<OsString> {
+    INVOCATION.get().map_or_else(Vec::new, |it| it.arguments.clone())
+}
+
 /// The command line, for a user who repeats it.
 pub fn command() -> String {
     let plain = |c: char| c.is_alphanumeric() || "-_=:,./+%@".contains(c);

@@ -14,6 +14,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::caller::Caller;
+use super::shared::Shared;
 use super::problems::{MAX_BODY, refuse, too_large};
 use crate::connections::lock;
 use crate::tokens::{Right, Tokens};
@@ -34,25 +35,43 @@ impl Bodies {
 }
 
 /// The most requests a second; a second's worth may come at once.
-pub(super) struct Rate {
-    pub per_s: f64,
-    left: Mutex<(Instant, f64)>,
+#[derive(Debug)]
+pub(super) struct Rate(Mutex<Budget>);
+
+#[derive(Debug)]
+struct Budget {
+    per_s: u32,
+    at: Instant,
+    /// Requests that may come at once.
+    left: f64,
 }
 
 impl Rate {
-    pub fn new(per_s: f64) -> Rate {
-        Rate { per_s, left: Mutex::new((Instant::now(), per_s)) }
+    pub fn new(per_s: u32) -> Rate {
+        Rate(Mutex::new(Budget { per_s, at: Instant::now(), left: per_s.into() }))
+    }
+
+    /// The most requests a second.
+    pub fn per_s(&self) -> u32 {
+        lock(&self.0).per_s
+    }
+
+    /// So many a second from now on.
+    pub fn set(&self, per_s: u32) {
+        lock(&self.0).per_s = per_s;
     }
 
     fn take(&self) -> bool {
-        let mut left = lock(&self.left);
+        let mut budget = lock(&self.0);
         let now = Instant::now();
-        let gained = now.duration_since(left.0).as_secs_f64() * self.per_s;
-        *left = (now, (left.1 + gained).min(self.per_s));
-        if left.1 < 1.0 {
+        let per_s = f64::from(budget.per_s);
+        let gained = now.duration_since(budget.at).as_secs_f64() * per_s;
+        budget.left = (budget.left + gained).min(per_s);
+        budget.at = now;
+        if budget.left < 1.0 {
             return false;
         }
-        left.1 -= 1.0;
+        budget.left -= 1.0;
         true
     }
 }
@@ -60,7 +79,7 @@ impl Rate {
 /// What requests have to pass.
 pub(super) struct Gate {
     pub tokens: Arc<Tokens>,
-    pub rate: Rate,
+    pub shared: Arc<Shared>,
     pub bodies: Bodies,
 }
 
@@ -88,8 +107,9 @@ fn bearer(value: &HeaderValue) -> Option<&[u8]> {
 }
 
 /// The right that a request needs.
-fn needed(method: &Method) -> Right {
+fn needed(method: &Method, path: &str) -> Right {
     match *method {
+        _ if path.starts_with("/v1/admin/") => Right::Operate,
         Method::GET | Method::HEAD => Right::Read,
         _ => Right::Register,
     }
@@ -109,14 +129,15 @@ pub(super) async fn admit(
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return response;
     };
-    let right = needed(request.method());
+    let right = needed(request.method(), request.uri().path());
     if !holder.has(right) {
         let detail = format!("the token '{}' lacks the right {}", holder.name, right.name());
         guest.refuse(Reason::Right, None, &detail);
         return refuse(Problem::new(403, "forbidden", detail));
     }
-    if !gate.rate.take() {
-        let detail = format!("expected at most {} requests a second", gate.rate.per_s);
+    let rate = &gate.shared.rate;
+    if !rate.take() {
+        let detail = format!("expected at most {} requests a second", rate.per_s());
         guest.refuse(Reason::Rate, None, &detail);
         return refuse(Problem::new(429, "too many requests", detail));
     }
@@ -185,7 +206,7 @@ mod tests {
 
     #[test]
     fn requests_above_the_rate_are_refused() {
-        let rate = Rate::new(3.0);
+        let rate = Rate::new(3);
         let taken = (0..100).filter(|_| rate.take()).count();
         assert!((3..50).contains(&taken), "{taken}");
     }

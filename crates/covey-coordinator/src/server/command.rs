@@ -1,8 +1,10 @@
 //! What the decision thread is told.
 
+use covey_api::Settings;
 use covey_proto::{FromAgent, Key};
 use tokio::sync::oneshot;
 
+use super::change::Changed;
 use super::jobs::Written;
 use super::route::{Peer, Route};
 use crate::request::{Answer, Request};
@@ -18,6 +20,8 @@ pub(super) enum Command {
     /// A connection that was full can take messages again.
     Writable(SessionId),
     Written(Written),
+    /// Settings are to change.
+    Change(Box<Settings>, Changed),
     /// Flow tokens are signed with another secret from now on.
     FlowSecret(Key),
     /// Take no more changes, and tell the sender when all changes are answered.

@@ -13,7 +13,7 @@ use crate::journal::JournalError;
 use crate::state::Config;
 
 /// What a coordinator is to be.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
     /// The folder with its journal and its credentials.
     pub folder: PathBuf,
@@ -23,6 +23,8 @@ pub struct ServerConfig {
     pub ports: u32,
     /// Bytes per second of each port.
     pub port_rate: f64,
+    /// Whether clients may change nothing.
+    pub read_only: bool,
     /// Where clients connect.
     pub clients: SocketAddr,
     /// Where agents connect.
@@ -38,7 +40,7 @@ pub struct ServerConfig {
     /// The time that the body of a request may take.
     pub body_patience: Duration,
     /// The most requests of clients a second.
-    pub max_requests_per_s: f64,
+    pub max_requests_per_s: u32,
     /// The journal is compacted when it is longer than this, in bytes.
     pub compact_above: u64,
     /// The file for the audit log, if there is to be one.

@@ -12,6 +12,7 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant as Deadline, timeout_at};
 
+use super::change::Switch;
 use super::command::Command;
 use super::jobs::{Job, Written};
 use super::metrics::Used;
@@ -59,8 +60,19 @@ pub(super) struct State {
     probed_s: f64,
     plan_errors: u64,
     drained: Option<oneshot::Sender<()>>,
+    /// Another policy that is about to begin.
+    pub switch: Option<Switch>,
     /// Sessions that have reported ends or bytes since the last turn.
     reporting: Vec<SessionId>,
+}
+
+impl State {
+    /// All sessions of agents are over.
+    pub fn leave_all(&mut self) {
+        self.routes.clear();
+        self.ready.clear();
+        self.reporting.clear();
+    }
 }
 
 impl Decider {
@@ -92,6 +104,7 @@ impl Decider {
         }
         // Answers and records need not wait for the decision.
         self.execute();
+        self.switch();
         let received = cpu_s();
         let decided = self.coordinator.decide(self.now()).unwrap_or_else(|error| {
             self.state.plan_errors += 1;
@@ -120,7 +133,8 @@ impl Decider {
         }
     }
 
-    fn command(&mut self, command: Command) {
+    pub(super) fn command(&mut self, command: Command) {
+        let Some(command) = self.hold(command) else { return };
         let now = self.now();
         match command {
             Command::Request(request, answer) => {
@@ -184,6 +198,7 @@ impl Decider {
             }
             Command::Written(Written::Writable) => self.writable(),
             Command::Written(Written::Lost) => self.rewrite(),
+            Command::Change(settings, changed) => self.change(*settings, changed),
             Command::FlowSecret(secret) => self.coordinator.set_flow_secret(secret, hmac_sha256),
             Command::Drain(drained) => self.state.drained = Some(drained),
         }
@@ -224,7 +239,7 @@ impl Decider {
         let _ = self.journal.send(Job::Replace { known, under_way });
     }
 
-    fn execute(&mut self) {
+    pub(super) fn execute(&mut self) {
         let outputs = self.coordinator.take_outputs();
         self.execute_all(outputs);
     }
@@ -340,6 +355,7 @@ impl Decider {
         let now_s = self.started.elapsed().as_secs_f64();
         let mut shared = lock(&self.shared.measured);
         shared.1.turn(now_s, used, decided, &mut self.state.reporting);
+        shared.0.epoch = self.coordinator.epoch();
         shared.0.counts = self.coordinator.counts();
         shared.0.population = self.coordinator.population();
         shared.0.pending = self.coordinator.pending();

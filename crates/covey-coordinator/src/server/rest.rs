@@ -2,7 +2,6 @@
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
-use std::sync::atomic::Ordering;
 
 use axum::Router;
 use axum::body::Bytes;
@@ -18,6 +17,7 @@ use tokio::sync::{mpsc, oneshot};
 
 use super::admit::{Gate, admit, identify};
 use super::caller::Caller;
+use super::change::Control;
 use super::command::Command;
 use super::problems::{MAX_BODY, json, refuse, too_large};
 use super::shared::Shared;
@@ -26,7 +26,9 @@ use crate::connections::{METRICS_TYPE, lock};
 use crate::record::Key;
 use crate::request::{Reply, Request};
 use crate::tokens::{Right, Tokens};
-use covey_api::{CoflowSpec, CoflowStatus, Community, Object, Page, Problem, Update};
+use covey_api::{
+    CoflowSpec, CoflowStatus, Community, Object, Page, Problem, Settings, Update,
+};
 
 /// Items of a page, if the request does not say.
 const PAGE: usize = 100;
@@ -39,6 +41,7 @@ pub(super) const OPENAPI: &str = include_str!("openapi.json");
 /// What handlers of requests need.
 pub(super) struct Api {
     pub commands: mpsc::Sender<Command>,
+    pub control: Control,
     pub shared: Arc<Shared>,
     pub tokens: Arc<Tokens>,
     pub epoch: u64,
@@ -58,6 +61,7 @@ pub(super) fn router(api: &Arc<Api>, gate: &Arc<Gate>) -> Router {
         .route("/v1/waiting", get(waiting))
         .route("/v1/coordinator", get(coordinator))
         .route("/v1/events", get(events))
+        .route("/v1/admin/settings", get(settings).patch(change_settings))
         .layer(middleware::from_fn_with_state(api.shared.audit.clone(), audit::record));
     with_probes(closed, api, gate)
 }
@@ -92,8 +96,8 @@ async fn ask(api: &Api, request: Request) -> Result<Reply, Problem> {
         request,
         Request::Register { .. } | Request::Update { .. } | Request::Remove { .. }
     );
-    if changes && api.shared.draining.load(Ordering::Relaxed) {
-        return Err(Problem::new(503, "draining", "the coordinator is about to stop"));
+    if changes && let Some(problem) = api.shared.closed() {
+        return Err(problem);
     }
     let gone = || Problem::new(503, "stopping", "the coordinator has stopped");
     let (sender, answer) = oneshot::channel();
@@ -388,14 +392,7 @@ async fn readyz(State(api): State<Arc<Api>>) -> Response {
     if seconds > SLOW_S {
         return refuse(busy(seconds));
     }
-
-    if api.shared.draining.load(Ordering::Relaxed) {
-        return refuse(Problem::new(503, "draining", "the coordinator is about to stop"));
-    }
-    if !api.shared.durable.load(Ordering::Relaxed) {
-        return refuse(Problem::new(503, "not durable", "the journal cannot be written"));
-    }
-    "ok\n".into_response()
+    api.shared.refusal().map_or_else(|| "ok\n".into_response(), refuse)
 }
 
 async fn openapi() -> impl IntoResponse {
@@ -413,6 +410,23 @@ async fn metrics(State(api): State<Arc<Api>>) -> impl IntoResponse {
     shared.requests.write(&mut text);
     shared.tls.write_metrics(&mut text);
     ([(header::CONTENT_TYPE, METRICS_TYPE)], text)
+}
+
+async fn settings(State(api): State<Arc<Api>>) -> Response {
+    let asked = api.control.change(Settings::default()).await;
+    asked.map_or_else(refuse, |status| as_json(&status))
+}
+
+async fn change_settings(
+    State(api): State<Arc<Api>>,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
+    let changed = async { api.control.change(parse(body)?.0).await };
+    changed.await.map_or_else(refuse, |status| as_json(&status))
+}
+
+fn as_json(value: &impl serde::Serialize) -> Response {
+    ([(header::CONTENT_TYPE, "application/json")], json(value)).into_response()
 }
 
 /// Events since the one that `Last-Event-ID` names, or from now on.
@@ -467,6 +481,8 @@ mod tests {
             "get /v1/waiting",
             "get /v1/coordinator",
             "get /v1/events",
+            "get /v1/admin/settings",
+            "patch /v1/admin/settings",
         ];
         let mut described: Vec<&str> = described.iter().map(String::as_str).collect();
         routes.sort_unstable();

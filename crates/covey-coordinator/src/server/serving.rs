@@ -6,19 +6,21 @@ use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
 use covey_api::hmac_sha256;
-use covey_core::{AnyPolicy, Fabric, Time};
+use covey_core::{Fabric, Time};
 use covey_door::Door;
-use covey_proto::{CodecName, Key};
+use covey_proto::Key;
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::admit::{Bodies, Gate, Rate};
+use super::change::Control;
 use super::audit::Audit;
 use super::command::Command;
 use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
 use super::joining::Agents;
 use super::metrics::{Doors, Measured, Snapshot};
+use super::runnable::Runnable;
 use super::shared::{About, PAST, Shared, Turn};
 use super::{agents, push, rest, write};
 use crate::authority::{Authority, Listener, LiveTls};
@@ -27,7 +29,7 @@ use crate::flow_secret::FlowSecret;
 use crate::journal::Journal;
 use crate::record::Record;
 use crate::reload::Watched;
-use crate::state::{Config, CoordinatorState};
+use crate::state::CoordinatorState;
 use crate::tokens::{TokenFile, Tokens};
 
 /// A coordinator that listens.
@@ -62,22 +64,7 @@ impl Server {
             let what = what.to_owned();
             move |source| ServeError::Io { what, source }
         };
-        let built = covey_sched::build(&config.policy)?;
-        let wants = built.policy.wants();
-        let is_unlabelled = matches!(built.policy, AnyPolicy::Unlabelled(_));
-        if !is_unlabelled && wants.regroups {
-            return Err(ServeError::Regroups(config.policy));
-        }
-        if !is_unlabelled && wants.progress {
-            return Err(ServeError::SimulatedOnly(config.policy));
-        }
-        let codec = match built.compression {
-            None => None,
-            Some(compression) => {
-                let codec = compression.codec.name().and_then(CodecName::named);
-                Some(codec.ok_or_else(|| ServeError::Compresses(config.policy.clone()))?)
-            }
-        };
+        let policy = Runnable::named(&config.policy)?;
         let fabric = Fabric::big_switch(config.ports, config.port_rate)?;
         let authority = Authority::of(&config.folder);
         let tls = LiveTls::start(authority.credentials(), Listener::Coordinator)?;
@@ -114,29 +101,19 @@ impl Server {
         });
         let (is_fenced, _) = watch::channel(unwritten.is_none());
         let journal_bytes = journal.length();
-        let settings = Config { codec, ..config.core };
         let mut failed = None;
         let records = journal.records()?.map_while(|record| {
             let record = record.map_err(|error| failed = Some(error));
             record.ok()
         });
         let records = records.chain(found.given);
-        let (reader, policy) = match is_unlabelled {
-            // It must not hear of named coflows, not even of those that have gone.
-            true => (covey_sched::build("fair")?.policy, Some((fabric.clone(), built.policy))),
-            false => (built.policy, None),
-        };
-        let mut coordinator = CoordinatorState::new(fabric, reader, settings, epoch, records, base);
+        let started = policy.start(fabric, config.core, |fabric, policy, settings| {
+            CoordinatorState::new(fabric, policy, settings, epoch, records, base)
+        });
         if let Some(error) = failed {
             return Err(error.into());
         }
-        if let Some((fabric, policy)) = policy {
-            let coflows = coordinator.population().coflows;
-            if coflows > 0 {
-                return Err(ServeError::Named { policy: config.policy, coflows });
-            }
-            coordinator = coordinator.with_policy(fabric, policy);
-        }
+        let mut coordinator = started?;
         let mut flow_secret = flow_secret.follow();
         coordinator.set_flow_secret(*flow_secret.borrow_and_update(), hmac_sha256);
         let coflows = coordinator.population().coflows;
@@ -172,9 +149,11 @@ impl Server {
             durable: AtomicBool::new(unwritten.is_none()),
             is_fenced,
             draining: AtomicBool::new(false),
+            read_only: AtomicBool::new(config.read_only),
+            policy: Mutex::new(config.policy.clone()),
+            rate: Rate::new(config.max_requests_per_s),
             turn: Turn::default(),
             about: About {
-                policy: config.policy.clone(),
                 ports: config.ports,
                 port_rate: config.port_rate,
                 heartbeat_s: config.core.heartbeat_s,
@@ -238,6 +217,11 @@ impl Server {
         self.health.as_ref().map(TcpListener::local_addr).transpose()
     }
 
+    /// Changes settings while it runs.
+    pub fn control(&self) -> Control {
+        Control(self.commands.downgrade())
+    }
+
     /// Tells for how many seconds the decision thread has been at one thing.
     pub fn busy(&self) -> impl Fn() -> f64 + Send + 'static {
         let shared = self.shared.clone();
@@ -287,13 +271,14 @@ impl Server {
         });
         let api = Arc::new(rest::Api {
             commands: self.commands.clone(),
+            control: Control(self.commands.downgrade()),
             shared: self.shared.clone(),
             tokens: self.tokens.clone(),
             epoch: self.epoch,
         });
         let gate = Arc::new(Gate {
             tokens: self.tokens,
-            rate: Rate::new(self.config.max_requests_per_s),
+            shared: self.shared.clone(),
             bodies: Bodies::new(self.config.body_patience),
         });
         let http = Http { router: rest::router(&api, &gate), tls: tls.for_clients() };

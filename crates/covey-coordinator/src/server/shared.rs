@@ -5,10 +5,11 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
-use covey_api::CoordinatorStatus;
+use covey_api::{CoordinatorStatus, Problem};
 use covey_core::Time;
 use tokio::sync::{broadcast, watch};
 
+use super::admit::Rate;
 use super::audit::Audit;
 use super::joined_relays::JoinedRelays;
 use super::metrics::{Doors, Measured, Snapshot};
@@ -30,6 +31,12 @@ pub(super) struct Shared {
     /// Whether the journal can be written.
     pub durable: AtomicBool,
     pub draining: AtomicBool,
+    /// Whether clients may change nothing.
+    pub read_only: AtomicBool,
+    /// The policy in force, with its parameters.
+    pub policy: Mutex<String>,
+    /// How many requests a second there may be.
+    pub rate: Rate,
     /// Whether the journal has the epoch, so that no other start will have it.
     pub is_fenced: watch::Sender<bool>,
     pub turn: Turn,
@@ -60,7 +67,6 @@ impl Turn {
 /// What holds for as long as the coordinator runs.
 #[derive(Debug)]
 pub(super) struct About {
-    pub policy: String,
     pub ports: u32,
     /// Bytes per second of each port.
     pub port_rate: f64,
@@ -72,17 +78,35 @@ pub(super) struct About {
 }
 
 impl Shared {
+    /// Why no change would be accepted now, if none would.
+    pub fn refusal(&self) -> Option<Problem> {
+        let not_durable = || {
+            let durable = self.durable.load(Ordering::Relaxed);
+            (!durable).then(|| Problem::new(503, "not durable", "the journal cannot be written"))
+        };
+        self.closed().or_else(not_durable)
+    }
+
+    /// Why no change is to be accepted, if none is.
+    pub fn closed(&self) -> Option<Problem> {
+        if self.draining.load(Ordering::Relaxed) {
+            return Some(Problem::new(503, "draining", "the coordinator is about to stop"));
+        }
+        let read_only = self.read_only.load(Ordering::Relaxed);
+        read_only.then(|| Problem::new(503, "read only", "the coordinator takes no changes now"))
+    }
+
     /// A report on the coordinator.
     pub fn status(&self) -> CoordinatorStatus {
         let now = lock(&self.measured).0.clone();
-        let About { policy, ports, port_rate, heartbeat_s, lost_after_s, base, started } =
+        let About { ports, port_rate, heartbeat_s, lost_after_s, base, started } =
             &self.about;
         let up_s = started.elapsed().as_secs_f64();
         CoordinatorStatus {
             version: env!("CARGO_PKG_VERSION").to_owned(),
-            policy: policy.clone(),
+            policy: lock(&self.policy).clone(),
             epoch: now.epoch,
-            ready: self.durable.load(Ordering::Relaxed) && !self.draining.load(Ordering::Relaxed),
+            ready: self.refusal().is_none(),
             up_s,
             now_s: (*base + up_s).as_secs(),
             ports: *ports,

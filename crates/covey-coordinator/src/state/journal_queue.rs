@@ -44,6 +44,11 @@ impl Default for JournalQueue {
 }
 
 impl JournalQueue {
+    /// The queue of the next start, in which nothing waits yet: numbers go on.
+    pub fn next_start(&self) -> JournalQueue {
+        JournalQueue { next_lsn: self.next_lsn, ..JournalQueue::default() }
+    }
+
     /// Changes that wait.
     pub fn len(&self) -> usize {
         self.pending.len()

@@ -19,7 +19,7 @@
 //! | `openings`, `turns` | flows that are opened wrongly; what agents decide between schedules |
 //! | `queries`, `requests` | what clients read and ask for |
 //! | `sessions`, `messages` | what agents report and are sent |
-//! | `lifecycle` | what the shell calls in turn |
+//! | `lifecycle`, `restart` | what the shell calls in turn; a start with another policy |
 
 // Parts.
 mod agent;
@@ -59,6 +59,7 @@ mod progress;
 mod publish;
 mod queries;
 mod requests;
+mod restart;
 mod round;
 mod sessions;
 mod snapshot;

@@ -5,10 +5,13 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, ValueEnum};
-use covey_coordinator::{Config, Owner, ServeError, Server, ServerConfig};
+use covey_coordinator::{Config, Control, Owner, ServeError, Server, ServerConfig};
 use covey_proto::FlowTokens;
+use tokio::sync::mpsc;
 
+use crate::cli;
 use crate::failure::Failure;
+use crate::live::Command;
 use crate::live::certs;
 use crate::live::doors::Doors;
 use crate::live::process::{self, AGENTS, CLIENTS, Logs};
@@ -114,6 +117,9 @@ pub struct Serve {
     /// Time that the body of a request may take
     #[arg(long, value_name = "TIME", default_value = "30s")]
     body_timeout: String,
+    /// Take no changes of clients; flows end as they do
+    #[arg(long)]
+    read_only: bool,
     /// Maximum number of requests a second
     #[arg(long, value_name = "N", default_value_t = 20_000)]
     max_requests: u32,
@@ -175,7 +181,8 @@ impl Serve {
         process::check_files(config.client_limits.max + config.agent_limits.max);
         process::runtime(threads)?.block_on(async {
             // Before it starts: until then the signal would end the process.
-            let reload = process::asked_to_reload();
+            let asked = process::asked_to_reload();
+            let first = config.clone();
             let server = Server::start(config).await?;
             let other = |error: std::io::Error| Failure::Other(error.to_string());
             let (clients, agents) = server.addresses().map_err(other)?;
@@ -189,8 +196,18 @@ impl Serve {
                 out.flush()
             })?;
             process::tell_service_manager(server.busy());
-            Ok(server.run(end, reload).await?)
+            let (reload, credentials) = mpsc::channel(1);
+            tokio::spawn(reload_when(asked, reload, server.control(), first));
+            Ok(server.run(end, credentials).await?)
         })
+    }
+
+    /// What it is as the environment and the file are now.
+    fn again() -> Result<ServerConfig, Failure> {
+        match cli::read_again()? {
+            Command::Serve(serve) => serve.config(),
+            _ => Err(Failure::Other("the command line asks for something else".to_owned())),
+        }
     }
 
     /// Makes what is missing, and says what it has left as it was.
@@ -257,6 +274,7 @@ impl Serve {
             policy: self.policy,
             ports: quantity::within("--ports", self.ports, 1..=process::MAX_PORTS)?,
             port_rate,
+            read_only: self.read_only,
             clients,
             agents,
             core: Config {
@@ -287,8 +305,7 @@ impl Serve {
                 "--max-requests",
                 self.max_requests,
                 1..=u32::MAX,
-            )?
-            .into(),
+            )?,
             compact_above: quantity::size_within(
                 "--compact-above",
                 &self.compact_above,
@@ -297,6 +314,36 @@ impl Serve {
             audit_log: self.audit_log,
             interval_s: quantity::time_within("--interval", &self.interval, TICKS)?,
         })
+    }
+}
+
+/// Whenever it is `asked`, reads credentials and settings again. The coordinator was started as the `first` says.
+async fn reload_when(
+    mut asked: mpsc::Receiver<()>,
+    credentials: mpsc::Sender<()>,
+    control: Control,
+    mut first: ServerConfig,
+) {
+    while asked.recv().await.is_some() {
+        // Several at once are one.
+        let _ = credentials.try_send(());
+        let config = match Serve::again() {
+            Ok(config) => config,
+            Err(failure) => {
+                tracing::error!(error = %failure.message(), "the settings were not read again");
+                continue;
+            }
+        };
+        let settings = config.settings();
+        if let Err(problem) = control.change(settings.clone()).await {
+            tracing::error!(error = problem.detail, "the settings stay as they were");
+            continue;
+        }
+        tracing::info!("read again: the settings");
+        first.set(settings);
+        if first != config {
+            tracing::warn!("other settings have changed, too: they count from the next start on");
+        }
     }
 }
 

@@ -6,6 +6,7 @@ mod common;
 
 mod agent_certificates;
 mod certificates;
+mod changes;
 mod clock;
 mod compression;
 mod crashes;
