@@ -36,8 +36,8 @@ pub use serde_objects::Object;
 pub use settings::{Settings, SettingsStatus};
 pub use spec::{CoflowSpec, Community, Flow, Move, Update};
 pub use status::{
-    AgentStatus, CoflowState, CoflowStatus, FlowEnds, FlowRate, NearFlow, Page, Presence,
-    RelayStatus, UnnamedFlow,
+    AgentStatus, CoflowState, CoflowStatus, DrainStatus, FlowEnds, FlowRate, NearFlow, Page,
+    Presence, RelayStatus, UnnamedFlow,
 };
 
 #[cfg(feature = "client")]

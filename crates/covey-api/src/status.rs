@@ -178,6 +178,19 @@ pub enum Presence {
     Lost,
 }
 
+/// What a port that is drained still has: the answer to requests for `/v1/admin/ports/{port}/drain`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+pub struct DrainStatus {
+    /// The port.
+    pub port: u32,
+    /// Whether it gets no new flows.
+    pub draining: bool,
+    /// Coflows with flows there that have not ended.
+    pub coflows: usize,
+    /// These flows.
+    pub flows: usize,
+}
+
 /// The agent of a port, as `GET /v1/agents` reports it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct AgentStatus {
@@ -189,6 +202,9 @@ pub struct AgentStatus {
     pub version: u64,
     /// The version of the schedule that it has applied.
     pub applied: u64,
+    /// Whether its port gets no new flows.
+    #[serde(default, skip_serializing_if = "crate::spec::is_false")]
+    pub draining: bool,
     /// Number of flows that it is to serve.
     pub flows: usize,
     /// The number of its session, as in logs; absent if it has none.

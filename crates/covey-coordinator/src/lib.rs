@@ -43,7 +43,8 @@ pub use authority::{
     AgentCertificates, Authority, Certificate, Issued, Owner, OwnerError, Serial, VALIDITY, is_name,
 };
 #[cfg(feature = "server")]
-pub use journal::{Damage, Inspection, JournalError, Repaired, inspect, repair};
+pub use journal::{Copied, Damage, Inspection, JournalError, Repaired};
+pub use journal::{inspect, repair, restore, snapshot};
 #[cfg(feature = "server")]
 pub use relay::{Relay, RelayConfig, RelayError};
 #[cfg(feature = "server")]

@@ -147,6 +147,13 @@ pub enum Record {
         /// Bytes.
         bytes: f64,
     },
+    /// A port gets no new flows from now on, or may get some again.
+    Drain {
+        /// The port.
+        port: u32,
+        /// Whether it gets none.
+        draining: bool,
+    },
     /// The numbers to be given next, when the journal was compacted.
     Next {
         /// Of coflows.
@@ -175,6 +182,7 @@ impl Record {
             | Record::Kept { at_s, .. }
             | Record::Removed { at_s, .. } => Some(*at_s),
             Record::Epoch(_)
+            | Record::Drain { .. }
             | Record::Renamed { .. }
             | Record::Gone(_)
             | Record::Dag { .. }

@@ -1,8 +1,8 @@
 //! Requests of clients, and answers.
 
 use covey_api::{
-    AgentStatus, CoflowSpec, CoflowStatus, FlowEnds, FlowRate, Page, Problem, RelayStatus,
-    UnnamedFlow, Update, Waiting,
+    AgentStatus, CoflowSpec, CoflowStatus, DrainStatus, FlowEnds, FlowRate, Page, Problem,
+    RelayStatus, UnnamedFlow, Update, Waiting,
 };
 use serde::Serialize;
 
@@ -83,6 +83,13 @@ pub enum Request {
         /// The most to list.
         limit: usize,
     },
+    /// Tell what a port that is drained still has.
+    Drain {
+        /// The port.
+        port: u32,
+        /// Whether it is to get no new flows from now on, or again some.
+        draining: Option<bool>,
+    },
     /// List ports from `from` on, with their agents.
     Agents {
         /// The first port.
@@ -117,6 +124,8 @@ pub enum Reply {
     Waiting(Page<Waiting>),
     /// Agents.
     Agents(Page<AgentStatus>),
+    /// What a port that is drained still has.
+    Drain(DrainStatus),
     /// Relays.
     Relays(Page<RelayStatus>),
 }

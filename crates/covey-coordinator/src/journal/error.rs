@@ -46,6 +46,9 @@ pub enum JournalError {
         /// Where it should begin.
         at: u64,
     },
+    /// A copy is to be made where there is a journal.
+    #[error("{}: there is a journal: expected a folder without one", .0.display())]
+    Exists(PathBuf),
     /// Bytes are damaged that may have been acknowledged.
     #[error(
         "{}: record {number} at byte {at} is damaged, and {behind} whole records follow: restore a backup, \

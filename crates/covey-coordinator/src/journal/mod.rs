@@ -4,9 +4,10 @@
 //! An index would be written and never used.
 //!
 //! [`format`] has the layout. Records of a group are written at once and synchronised once. A torn end was
-//! never acknowledged: it is put aside, and the file is cut there. A damaged journal is refused; [`repair`]
+//! never acknowledged: it is put aside, if there is room, and the file is cut there. A damaged journal is refused; [`repair`]
 //! is for its operator.
 
+mod backup;
 mod error;
 mod files;
 mod format;
@@ -19,6 +20,7 @@ mod store;
 #[cfg(test)]
 mod tests;
 
+pub use backup::{Copied, restore, snapshot};
 pub use error::JournalError;
 pub use repair::{Damage, Inspection, Repaired, inspect, repair};
 pub use store::Journal;

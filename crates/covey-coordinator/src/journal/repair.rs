@@ -145,7 +145,7 @@ pub fn repair(folder: &Path, cut: &[u64]) -> Result<Repaired, JournalError> {
 }
 
 /// The bytes of the journal; none where there is no file.
-fn read(folder: &Path) -> Result<Vec<u8>, JournalError> {
+pub(super) fn read(folder: &Path) -> Result<Vec<u8>, JournalError> {
     let path = folder.join(NAME);
     match fs::read(&path) {
         Err(error) if error.kind() == io::ErrorKind::NotFound && folder.is_dir() => Ok(Vec::new()),

@@ -14,8 +14,8 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::caller::Caller;
-use super::shared::Shared;
 use super::problems::{MAX_BODY, refuse, too_large};
+use super::shared::Shared;
 use crate::connections::lock;
 use crate::tokens::{Right, Tokens};
 

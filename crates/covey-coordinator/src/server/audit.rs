@@ -124,7 +124,11 @@ pub(super) async fn record(
 ) -> Response {
     let path = request.uri().path();
     let id = path.strip_prefix("/v1/coflows/").and_then(|id| id.parse().ok());
+    let is_admin = path.starts_with("/v1/admin/");
     let action = match *request.method() {
+        Method::PATCH if is_admin => "settings",
+        Method::PUT if is_admin => "drain",
+        Method::DELETE if is_admin => "undrain",
         Method::POST if path == "/v1/coflows" => "register",
         Method::PATCH => "update",
         Method::DELETE => "remove",

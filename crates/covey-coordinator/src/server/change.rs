@@ -141,7 +141,9 @@ impl Decider {
         let name = settings.policy.clone().unwrap_or_default();
         match Runnable::named(&name) {
             Err(error) => answer(changed, Err(not_possible(&error))),
-            Ok(_) if !self.shared.durable.load(Ordering::Relaxed) => answer(changed, Err(not_durable())),
+            Ok(_) if !self.shared.durable.load(Ordering::Relaxed) => {
+                answer(changed, Err(not_durable()))
+            }
             Ok(policy) => {
                 self.coordinator.announce_start();
                 self.execute();
@@ -206,7 +208,6 @@ impl Decider {
         if let Some(max) = settings.max_requests {
             self.shared.rate.set(max);
         }
-        self.shared.audit.coordinator("settings");
     }
 }
 

@@ -26,9 +26,7 @@ use crate::connections::{METRICS_TYPE, lock};
 use crate::record::Key;
 use crate::request::{Reply, Request};
 use crate::tokens::{Right, Tokens};
-use covey_api::{
-    CoflowSpec, CoflowStatus, Community, Object, Page, Problem, Settings, Update,
-};
+use covey_api::{CoflowSpec, CoflowStatus, Community, Object, Page, Problem, Settings, Update};
 
 /// Items of a page, if the request does not say.
 const PAGE: usize = 100;
@@ -61,6 +59,7 @@ pub(super) fn router(api: &Arc<Api>, gate: &Arc<Gate>) -> Router {
         .route("/v1/waiting", get(waiting))
         .route("/v1/coordinator", get(coordinator))
         .route("/v1/events", get(events))
+        .route("/v1/admin/ports/{port}/drain", get(drain_status).put(drain).delete(undrain))
         .route("/v1/admin/settings", get(settings).patch(change_settings))
         .layer(middleware::from_fn_with_state(api.shared.audit.clone(), audit::record));
     with_probes(closed, api, gate)
@@ -425,6 +424,27 @@ async fn change_settings(
     changed.await.map_or_else(refuse, |status| as_json(&status))
 }
 
+async fn drain_status(State(api): State<Arc<Api>>, Path(port): Path<String>) -> Response {
+    draining(&api, &port, None).await
+}
+
+async fn drain(State(api): State<Arc<Api>>, Path(port): Path<String>) -> Response {
+    draining(&api, &port, Some(true)).await
+}
+
+async fn undrain(State(api): State<Arc<Api>>, Path(port): Path<String>) -> Response {
+    draining(&api, &port, Some(false)).await
+}
+
+async fn draining(api: &Api, port: &str, draining: Option<bool>) -> Response {
+    let no_such = |_| Problem::new(404, "no such port", format!("'{port}' is no port"));
+    let request = async {
+        let port = port.parse().map_err(no_such)?;
+        ask(api, Request::Drain { port, draining }).await
+    };
+    respond(request.await)
+}
+
 fn as_json(value: &impl serde::Serialize) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], json(value)).into_response()
 }
@@ -483,6 +503,9 @@ mod tests {
             "get /v1/events",
             "get /v1/admin/settings",
             "patch /v1/admin/settings",
+            "get /v1/admin/ports/{port}/drain",
+            "put /v1/admin/ports/{port}/drain",
+            "delete /v1/admin/ports/{port}/drain",
         ];
         let mut described: Vec<&str> = described.iter().map(String::as_str).collect();
         routes.sort_unstable();

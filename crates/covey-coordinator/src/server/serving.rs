@@ -13,8 +13,8 @@ use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
 use super::admit::{Bodies, Gate, Rate};
-use super::change::Control;
 use super::audit::Audit;
+use super::change::Control;
 use super::command::Command;
 use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};

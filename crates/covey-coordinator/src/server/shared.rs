@@ -99,8 +99,7 @@ impl Shared {
     /// A report on the coordinator.
     pub fn status(&self) -> CoordinatorStatus {
         let now = lock(&self.measured).0.clone();
-        let About { ports, port_rate, heartbeat_s, lost_after_s, base, started } =
-            &self.about;
+        let About { ports, port_rate, heartbeat_s, lost_after_s, base, started } = &self.about;
         let up_s = started.elapsed().as_secs_f64();
         CoordinatorStatus {
             version: env!("CARGO_PKG_VERSION").to_owned(),

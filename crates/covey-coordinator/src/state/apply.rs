@@ -22,6 +22,7 @@ impl CoordinatorState {
         }
         match record {
             Record::Epoch(_) => {}
+            Record::Drain { port, draining } => self.apply_drain(*port, *draining),
             Record::Registered { id, at_s: _, lineage, key, flow_ids, revision, spec } => {
                 let ids = self.coflows.ids.of_record(flow_ids, spec.flows.len());
                 let (external, internal) = *lineage;

@@ -1,6 +1,6 @@
 //! The state of the coordinator: its parts, and what can be read of them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::alloc::PlanError;
 use covey_core::{AnyPolicy, Codec, Confidence, Fabric, Time};
@@ -43,6 +43,8 @@ pub struct CoordinatorState {
     pub(super) journal: JournalQueue,
     pub(super) order: Order,
     pub(super) effects: Effects,
+    /// Ports that get no new flows.
+    pub(super) drained: BTreeSet<u32>,
     pub(super) dirty: Dirty,
     pub(super) awaited_bytes: AwaitedBytes,
     /// Flows whose last bytes are on their way, each with the time at which it is served again.
@@ -91,6 +93,7 @@ impl CoordinatorState {
             journal: JournalQueue::default(),
             order: Order::default(),
             effects: Effects::default(),
+            drained: BTreeSet::new(),
             dirty: Dirty::all(config.codec.is_some()),
             awaited_bytes: AwaitedBytes::default(),
             awaited_ends: BTreeMap::new(),

@@ -112,6 +112,7 @@ impl CoordinatorState {
         match record {
             Record::Registered { id, .. } => status(*id).map(Reply::Registered),
             Record::Updated { id, .. } => status(*id).map(Reply::Coflow),
+            Record::Drain { port, .. } => Ok(Reply::Drain(self.drain_status(*port))),
             _ => Ok(Reply::Removed),
         }
     }

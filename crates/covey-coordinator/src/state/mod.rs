@@ -15,6 +15,7 @@
 //! | `appearing` | flows that no application has named, and the policy's groups of them |
 //! | `apply`, `snapshot` | records of the journal, read and written |
 //! | `waiting` | why coflows have no rate |
+//! | `draining` | ports that get no new flows |
 //! | `flow_tokens` | how flows prove themselves to other hosts |
 //! | `openings`, `turns` | flows that are opened wrongly; what agents decide between schedules |
 //! | `queries`, `requests` | what clients read and ask for |
@@ -46,6 +47,7 @@ mod appearing;
 mod apply;
 mod attempts;
 mod coordinator;
+mod draining;
 mod ends;
 mod flow_tokens;
 mod following;

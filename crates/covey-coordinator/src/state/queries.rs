@@ -127,6 +127,7 @@ impl CoordinatorState {
                 },
                 version: agent.assignments.version(),
                 applied: agent.assignments.applied(),
+                draining: self.drained.contains(&port),
                 flows: agent.assignments.wanted(),
                 session: agent.connection.session,
                 // The shell knows from where sessions come.

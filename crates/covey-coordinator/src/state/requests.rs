@@ -78,6 +78,7 @@ impl CoordinatorState {
                 self.effects.answer(request, Ok(page));
                 None
             }
+            Request::Drain { port, draining } => self.drain(request, port, draining).err(),
             Request::Agents { from, limit } => {
                 let page = Reply::Agents(self.list_agents(from, limit));
                 self.effects.answer(request, Ok(page));
@@ -146,7 +147,7 @@ impl CoordinatorState {
         Ok(())
     }
 
-    fn check_pending(&self) -> Result<(), Problem> {
+    pub(super) fn check_pending(&self) -> Result<(), Problem> {
         let waiting = self.journal.len() + self.order.requests();
         if waiting < self.config.max_pending {
             return Ok(());
@@ -203,6 +204,7 @@ impl CoordinatorState {
                     return Err(Problem::invalid(format!("{at}[{k}]{within}.{end}: {expected}")));
                 }
             }
+            self.check_drained(&format!("{at}[{k}]{within}"), flow)?;
             check_ratio(format_args!("{at}[{k}]{within}.ratio"), flow.ratio)?;
             match flow.bytes {
                 Some(bytes) if !(0.0..=MAX_BYTES).contains(&bytes) => {

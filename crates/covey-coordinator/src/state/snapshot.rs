@@ -19,6 +19,8 @@ impl CoordinatorState {
         records.extend(coflows.gone.in_order().cloned().map(Record::Gone));
         let dags = coflows.dags.iter();
         records.extend(dags.map(|(external, dag)| Record::Dag { external, bytes: dag.bytes }));
+        let drained = self.drained.iter();
+        records.extend(drained.map(|&port| Record::Drain { port, draining: true }));
         let mut leases: Vec<Lease> = Vec::new();
         let named = |(_, coflow): &(u64, &Coflow)| !coflow.flows.is_own();
         for (id, coflow) in coflows.range(0).filter(named) {

@@ -1,15 +1,15 @@
-//! `covey journal`: inspects and repairs a coordinator's journal.
+//! `covey journal`: inspects, copies and repairs a coordinator's journal.
 
 use std::io::{self, Write};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use clap::{Args, Subcommand};
-use covey_coordinator::{Inspection, JournalError, inspect, repair};
+use covey_coordinator::{Inspection, JournalError, inspect, repair, restore, snapshot};
 
 use crate::failure::Failure;
 use crate::output;
 
-/// Inspect a coordinator's journal, and repair a damaged one
+/// Inspect a coordinator's journal, copy it, and repair a damaged one
 #[derive(Debug, Subcommand)]
 #[command(after_help = "\
 Examples:
@@ -17,7 +17,9 @@ Examples:
   covey journal verify --data covey-data
   covey journal repair --data covey-data
   covey journal repair --data covey-data --yes
-  covey journal repair --data covey-data --cut 1024 --yes")]
+  covey journal repair --data covey-data --cut 1024 --yes
+  covey journal snapshot --data covey-data backup/monday
+  covey journal restore --data covey-data backup/monday")]
 pub enum Journal {
     /// List the records and the damaged parts
     Inspect(Folder),
@@ -33,6 +35,20 @@ pub enum Journal {
         /// Also cut out the whole record that begins at this byte; as often as needed
         #[arg(long, value_name = "BYTE")]
         cut: Vec<u64>,
+    },
+    /// Copy the journal to another folder, also of a coordinator that runs
+    Snapshot {
+        #[command(flatten)]
+        folder: Folder,
+        /// Folder for the copy, which has no journal
+        to: PathBuf,
+    },
+    /// Have the journal be a copy that `snapshot` made; the coordinator must not run
+    Restore {
+        #[command(flatten)]
+        folder: Folder,
+        /// Folder with the copy
+        from: PathBuf,
     },
 }
 
@@ -58,6 +74,12 @@ impl Journal {
                 output::print(|out| propose(&seen, &cut, out))
             }
             Journal::Repair { folder, yes: true, cut } => mend(&folder, &cut),
+            Journal::Snapshot { folder, to } => {
+                let copied = snapshot(&folder.data, &to)?;
+                let to = to.display();
+                output::print(|out| writeln!(out, "{to} has {} records", copied.records))
+            }
+            Journal::Restore { folder, from } => put_back(&folder, &from),
         }
     }
 }
@@ -70,6 +92,20 @@ fn verify(folder: &Folder, seen: &Inspection) -> Result<(), Failure> {
     tell(seen, &mut text).map_err(|error| Failure::Other(error.to_string()))?;
     let text = String::from_utf8_lossy(&text).trim_end().replace('\n', "; ");
     Err(Failure::Input(format!("{}: {text}", folder.data.display())))
+}
+
+fn put_back(folder: &Folder, from: &Path) -> Result<(), Failure> {
+    let copied = restore(from, &folder.data)?;
+    output::print(|out| {
+        writeln!(out, "{} has {} records", folder.data.display(), copied.records)?;
+        if let Some(kept) = &copied.kept {
+            writeln!(out, "the old journal is {}", kept.display())?;
+        }
+        if copied.skips {
+            writeln!(out, "4294967296 numbers are skipped, for nobody knows how many were given")?;
+        }
+        writeln!(out, "Credentials are not in a snapshot: see docs/operate.md.")
+    })
 }
 
 fn mend(folder: &Folder, cut: &[u64]) -> Result<(), Failure> {

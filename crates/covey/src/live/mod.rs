@@ -5,6 +5,7 @@ mod attach;
 mod certs;
 mod config;
 mod doors;
+mod drain;
 mod journal;
 mod measured;
 mod overview;
@@ -25,6 +26,7 @@ use self::agent::Agent;
 use self::attach::{Attach, Detach};
 use self::certs::Certs;
 use self::config::Config;
+use self::drain::Drain;
 use self::journal::Journal;
 use self::relay::Relay;
 use self::serve::Serve;
@@ -45,6 +47,7 @@ pub enum Command {
     Relay(Relay),
     Status(Status),
     Top(Top),
+    Drain(Drain),
     Config(Config),
     Certs(Certs),
     Token(Token),
@@ -67,6 +70,7 @@ impl Command {
             Command::Relay(relay) => relay.run(),
             Command::Status(status) => status.run(),
             Command::Top(top) => top.run(),
+            Command::Drain(drain) => drain.run(),
             Command::Config(config) => config.run(program),
             Command::Certs(certs) => certs.run(),
             Command::Token(token) => token.run(),

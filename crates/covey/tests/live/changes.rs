@@ -138,6 +138,115 @@ fn settings_that_cannot_be_leave_all_as_it_was() {
 }
 
 #[test]
+fn a_drained_port_gets_no_new_flows_and_its_last_ones_end() {
+    let folder = TestFolder::new();
+    let mut coordinator = Coordinator::new(&folder, &[]);
+    let address = coordinator.clients.to_string();
+    let drain = |more: &[&str]| {
+        let shown = ["--coordinator", &address, "--credentials", "data"];
+        folder.command(&[&["drain", "1"], &shown[..], more].concat())
+    };
+    let says = |command: &mut Command| {
+        let ran = command.output().expect("covey drain");
+        (ran.status.code(), String::from_utf8(ran.stdout).expect("text"))
+    };
+    let body = |flows: &[(u32, u32)]| coflow(flows);
+    let present = block_on(async {
+        let mut client = coordinator.client(&folder).await;
+        let present = register(&mut client, &[(0, 1), (2, 3)]).await;
+        let (status, text) = says(&mut drain(&["--no-wait"]));
+        assert_eq!(status, Some(0));
+        assert_eq!(text, "port 1 gets no new flows; 1 of 1 coflows have not ended\n");
+        for flows in [[(1, 0)], [(0, 1)]] {
+            let refused = client.ask("POST", "/v1/coflows", &[], body(&flows)).await.unwrap();
+            assert_eq!(refused.status, 409);
+            assert_eq!(refused.json()["title"], "port is drained");
+        }
+        let path = format!("/v1/coflows/{present}");
+        let add = json!({"add": [{"src": 1, "dst": 2}]}).to_string();
+        let refused = client.ask("PATCH", &path, &[], add).await.unwrap();
+        assert!(refused.json()["detail"].as_str().unwrap().starts_with("add[0].src: port 1"));
+        register(&mut client, &[(0, 3)]).await;
+        present
+    });
+    // A start does not forget it.
+    coordinator.restart(&folder, &[]);
+    block_on(async {
+        let mut client = coordinator.client(&folder).await;
+        let refused = client.ask("POST", "/v1/coflows", &[], body(&[(0, 1)])).await.unwrap();
+        assert_eq!(refused.status, 409);
+        let agents = client.get("/v1/agents").await.unwrap().json();
+        assert_eq!(
+            (&agents["items"][1]["draining"], &agents["items"][0]["draining"]),
+            (&Value::Bool(true), &Value::Null)
+        );
+        let waits = drain(&[]).stdout(Stdio::piped()).spawn().expect("covey drain");
+        tokio::time::sleep(Duration::from_millis(300)).await;
+        let gone = client.ask("DELETE", &format!("/v1/coflows/{present}"), &[], Vec::new()).await;
+        assert_eq!(gone.unwrap().status, 204);
+        let ended =
+            tokio::task::spawn_blocking(|| waits.wait_with_output()).await.unwrap().unwrap();
+        let text = String::from_utf8(ended.stdout).unwrap();
+        assert!(text.ends_with("port 1 has no flows: its host can be stopped\n"), "{text}");
+        assert_eq!(
+            says(&mut drain(&["--undo"])),
+            (Some(0), "port 1 may get new flows\n".to_owned())
+        );
+        register(&mut client, &[(0, 1)]).await;
+    });
+}
+
+#[test]
+fn a_snapshot_of_a_running_coordinator_is_restored_and_no_number_is_given_twice() {
+    let folder = TestFolder::new();
+    let mut coordinator = Coordinator::new(&folder, &["--compact-above", "4KiB"]);
+    let mut known = Vec::new();
+    let mut later = 0;
+    block_on(async {
+        let (address, token) = (coordinator.clients, token(&folder));
+        let mut client = connect(address, &token).await.unwrap();
+        for _ in 0..20 {
+            known.push(register(&mut client, &[(0, 1)]).await);
+        }
+        // Others register, and the journal is compacted, all the time.
+        let busy = tokio::spawn(async move {
+            let mut client = connect(address, &token).await.unwrap();
+            let mut last = 0;
+            for _ in 0..300 {
+                last = register(&mut client, &[(2, 3)]).await;
+            }
+            last
+        });
+        for k in 0..5 {
+            let copy = format!("copy-{k}");
+            let ran = folder.covey(&["journal", "snapshot", "--data", "data", &copy]);
+            assert_eq!(ran.status, Some(0), "{}", ran.err);
+            assert_eq!(folder.covey(&["journal", "verify", "--data", &copy]).status, Some(0));
+        }
+        later = busy.await.unwrap();
+        let again = folder.covey(&["journal", "snapshot", "--data", "data", "copy-0"]);
+        assert_eq!(again.status, Some(2));
+        assert!(again.err.contains("there is a journal"), "{}", again.err);
+        let used = folder.covey(&["journal", "restore", "--data", "data", "copy-0"]);
+        assert_eq!(used.status, Some(2));
+        assert!(used.err.contains("another coordinator uses this folder"), "{}", used.err);
+    });
+    coordinator.process.kill().unwrap();
+    coordinator.process.wait().unwrap();
+    let restored = folder.covey(&["journal", "restore", "--data", "data", "copy-0"]);
+    assert_eq!(restored.status, Some(0), "{}", restored.err);
+    coordinator.restart(&folder, &[]);
+    block_on(async {
+        let mut client = coordinator.client(&folder).await;
+        for id in &known {
+            assert_eq!(state(&mut client, *id).await, "active");
+        }
+        let next = register(&mut client, &[(0, 1)]).await;
+        assert!(next > later, "{next} was given before");
+    });
+}
+
+#[test]
 fn a_hangup_reads_the_settings_again() {
     let folder = TestFolder::new();
     folder.write("covey.toml", "[serve]\npolicy = \"aalo\"\nmax-coflows = 5\n");
@@ -163,7 +272,8 @@ fn a_hangup_reads_the_settings_again() {
         assert_eq!(refused.status, 429);
         folder.write("covey.toml", "[serve]\npolicy = \"philae\"\nheartbeat = \"1500ms\"\n");
         hang_up();
-        until(10, "it says what waits", async || folder.read("log").contains("the next start")).await;
+        until(10, "it says what waits", async || folder.read("log").contains("the next start"))
+            .await;
         folder.write("covey.toml", "[serve]\npolicy = \"phil\"\n");
         hang_up();
         until(10, "it says what is wrong", async || folder.read("log").contains("'phil'")).await;

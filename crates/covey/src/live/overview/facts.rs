@@ -53,6 +53,26 @@ impl Source {
         })
     }
 
+    /// Asks for something that may change, which needs the right to operate. The answer is an object.
+    pub async fn change<T: DeserializeOwned>(
+        &self,
+        method: &str,
+        path: &str,
+    ) -> Result<T, Failure> {
+        let other = |error: String| Failure::Other(error);
+        let mut client = self.connect().await.map_err(other)?;
+        let asked = timeout(PATIENCE, client.ask(method, path, &[], Vec::new())).await;
+        let late =
+            |_| other(format!("{}: no answer within {} s", self.address, PATIENCE.as_secs()));
+        let answer = asked.map_err(late)?.map_err(|error| other(error.to_string()))?;
+        let detail = answer.json()["detail"].as_str().unwrap_or("not understood").to_owned();
+        match answer.status {
+            200 => serde_json::from_slice(&answer.body).map_err(|error| other(error.to_string())),
+            401 | 403 | 404 => Err(Failure::Input(format!("{}: {detail}", self.address))),
+            _ => Err(other(format!("{}: {detail}", self.address))),
+        }
+    }
+
     /// Asks for everything, with at most so many coflows and agents. The error says why there is no answer.
     pub async fn ask(&self, max: usize) -> Result<Facts, String> {
         let asked = timeout(PATIENCE, self.ask_all(max)).await;
