@@ -3,7 +3,10 @@
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::flow::{FlowId, FlowKey};
-use crate::message::MAX_BYTES;
+
+/// The most bytes that a flow can have, 8 PiB: up to here `f64` holds every number of bytes, and sums over all flows
+/// stay finite. A message that says more is refused.
+pub const MAX_BYTES: f64 = 9_007_199_254_740_992.0;
 
 /// The bytes of an address of a host: that of IPv6, one of IPv4 as it is mapped there.
 pub(crate) const IP: usize = 16;

@@ -24,6 +24,7 @@ mod proof;
 mod relay;
 mod version;
 
+pub use bytes::MAX_BYTES;
 pub use codec::CodecName;
 pub use decode::{Decoder, ProtoError};
 pub use direction::Direction;
@@ -39,8 +40,8 @@ pub use local::{
 };
 pub use message::{
     Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello, Links,
-    MAX_BYTES, MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent,
-    ToAgent, Use, Uses, Welcome,
+    MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
+    Use, Uses, Welcome,
 };
 pub use note::{Note, REPLY, Reply};
 pub use opening::{

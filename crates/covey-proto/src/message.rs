@@ -64,10 +64,6 @@ pub struct Ended {
     pub wire: f64,
 }
 
-/// The most bytes that a flow can have, 8 PiB: up to here `f64` holds every number of bytes, and sums over all flows
-/// stay finite. A message that says more is refused.
-pub const MAX_BYTES: f64 = 9_007_199_254_740_992.0;
-
 /// What a flow has sent so far.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sent {

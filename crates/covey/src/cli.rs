@@ -79,41 +79,15 @@ pub fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
     parse_and_run(&program, &arguments)
 }
 
-/// What the command line of this process asks for, with the settings that the environment and the file have now.
-#[cfg(feature = "live")]
-pub fn read_again() -> Result<crate::live::Command, Failure> {
-    let mut read = None;
-    let arguments = crate::invocation::arguments();
-    crate::live::with_settings(Cli::command(), arguments, |program, arguments| {
-        let error = |error| wrong(&error, program, arguments);
-        if let Command::Live(live) = parse(program, arguments).map_err(error)?.command {
-            read = Some(live);
-        }
-        Ok(())
-    })?;
-    // It did when the process started.
-    read.ok_or_else(|| Failure::Other("the command line asks for something else".to_owned()))
-}
-
-fn parse(program: &clap::Command, arguments: &[OsString]) -> Result<Cli, clap::Error> {
-    let parsed = program.clone().try_get_matches_from(arguments);
-    parsed.and_then(|matches| Cli::from_arg_matches(&matches))
-}
-
-fn wrong(error: &clap::Error, program: &clap::Command, arguments: &[OsString]) -> Failure {
-    let arguments = arguments.iter().skip(1);
-    let arguments: Vec<_> = arguments.map(|it| it.to_string_lossy().into_owned()).collect();
-    Failure::Input(usage::in_one_line(error, program, &arguments))
-}
-
 fn parse_and_run(program: &clap::Command, arguments: &[OsString]) -> Result<(), Failure> {
-    match parse(program, arguments) {
+    let parsed = program.clone().try_get_matches_from(arguments);
+    match parsed.and_then(|matches| Cli::from_arg_matches(&matches)) {
         Ok(Cli { command }) => command.run(program),
         Err(help) if help.kind() == ErrorKind::DisplayHelpOnMissingArgumentOrSubcommand => {
             Err(Failure::Usage(help.render().to_string()))
         }
         Err(help) if !help.use_stderr() => output::print(|out| write!(out, "{}", help.render())),
-        Err(error) => Err(wrong(&error, program, arguments)),
+        Err(error) => Err(Failure::Input(usage::of(&error, program, arguments))),
     }
 }
 

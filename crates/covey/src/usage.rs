@@ -1,6 +1,7 @@
 //! Errors in the arguments, in one line.
 
 use std::error::Error as _;
+use std::ffi::OsString;
 use std::num::{IntErrorKind, ParseFloatError, ParseIntError};
 
 use clap::error::{ContextKind, ContextValue, ErrorKind};
@@ -37,6 +38,13 @@ const COMMANDS_ELSEWHERE: [(&str, &str); 9] = [
     ("server", "serve"),
     ("emulate", "testbed"),
 ];
+
+/// The same of a whole command line, which begins with the name of the program.
+pub fn of(error: &clap::Error, program: &Command, arguments: &[OsString]) -> String {
+    let arguments = arguments.iter().skip(1);
+    let arguments: Vec<_> = arguments.map(|it| it.to_string_lossy().into_owned()).collect();
+    in_one_line(error, program, &arguments)
+}
 
 /// Describes the error in `arguments` of `program`, in one line.
 pub fn in_one_line(error: &clap::Error, program: &Command, arguments: &[String]) -> String {

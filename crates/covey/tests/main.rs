@@ -19,4 +19,5 @@ mod outputs;
 mod reproduce;
 mod suggestions;
 mod testbed;
+mod units;
 mod workloads;

@@ -1,7 +1,7 @@
 //! What a request has to pass before it is handled: the token, the rate, and room for its body.
 
-use std::sync::{Arc, Mutex};
-use std::time::{Duration, Instant};
+use std::sync::Arc;
+use std::time::Duration;
 
 use axum::body::{Body, HttpBody};
 use axum::extract::{Extension, Request, State};
@@ -16,7 +16,6 @@ use tokio::time::timeout;
 use super::caller::Caller;
 use super::problems::{MAX_BODY, refuse, too_large};
 use super::shared::Shared;
-use crate::connections::lock;
 use crate::tokens::{Right, Tokens};
 
 /// The most bytes of the bodies that are in memory together.
@@ -31,48 +30,6 @@ pub(super) struct Bodies {
 impl Bodies {
     pub fn new(patience: Duration) -> Bodies {
         Bodies { room: Semaphore::new(MAX_BODIES), patience }
-    }
-}
-
-/// The most requests a second; a second's worth may come at once.
-#[derive(Debug)]
-pub(super) struct Rate(Mutex<Budget>);
-
-#[derive(Debug)]
-struct Budget {
-    per_s: u32,
-    at: Instant,
-    /// Requests that may come at once.
-    left: f64,
-}
-
-impl Rate {
-    pub fn new(per_s: u32) -> Rate {
-        Rate(Mutex::new(Budget { per_s, at: Instant::now(), left: per_s.into() }))
-    }
-
-    /// The most requests a second.
-    pub fn per_s(&self) -> u32 {
-        lock(&self.0).per_s
-    }
-
-    /// So many a second from now on.
-    pub fn set(&self, per_s: u32) {
-        lock(&self.0).per_s = per_s;
-    }
-
-    fn take(&self) -> bool {
-        let mut budget = lock(&self.0);
-        let now = Instant::now();
-        let per_s = f64::from(budget.per_s);
-        let gained = now.duration_since(budget.at).as_secs_f64() * per_s;
-        budget.left = (budget.left + gained).min(per_s);
-        budget.at = now;
-        if budget.left < 1.0 {
-            return false;
-        }
-        budget.left -= 1.0;
-        true
     }
 }
 
@@ -202,12 +159,5 @@ mod tests {
             let value = HeaderValue::from_static(header);
             assert_eq!(bearer(&value), token.map(str::as_bytes), "{header}");
         }
-    }
-
-    #[test]
-    fn requests_above_the_rate_are_refused() {
-        let rate = Rate::new(3);
-        let taken = (0..100).filter(|_| rate.take()).count();
-        assert!((3..50).contains(&taken), "{taken}");
     }
 }

@@ -11,7 +11,7 @@ use covey_api::{Problem, Settings, SettingsStatus};
 use covey_core::Fabric;
 use tokio::sync::{mpsc, oneshot};
 
-use super::command::Command;
+use super::command::{Changed, Command};
 use super::config::{ServeError, ServerConfig};
 use super::decide::Decider;
 use super::runnable::Runnable;
@@ -72,9 +72,6 @@ impl ServerConfig {
         self.max_requests_per_s = settings.max_requests.unwrap_or_default();
     }
 }
-
-/// Who hears what has become of a change.
-pub(super) type Changed = oneshot::Sender<Result<SettingsStatus, Problem>>;
 
 /// Another policy is about to begin.
 pub(super) struct Switch {

@@ -1,14 +1,16 @@
 //! What the decision thread is told.
 
-use covey_api::Settings;
+use covey_api::{Problem, Settings, SettingsStatus};
 use covey_proto::{FromAgent, Key};
 use tokio::sync::oneshot;
 
-use super::change::Changed;
 use super::jobs::Written;
 use super::route::{Peer, Route};
 use crate::request::{Answer, Request};
 use crate::state::SessionId;
+
+/// Who hears what has become of a change of settings.
+pub(super) type Changed = oneshot::Sender<Result<SettingsStatus, Problem>>;
 
 /// What the decision thread is told.
 pub(super) enum Command {

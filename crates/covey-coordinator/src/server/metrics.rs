@@ -154,6 +154,8 @@ fn refused(door: &Door, reasons: &[Reason]) -> u64 {
 #[derive(Debug, Clone, Default)]
 pub(super) struct Snapshot {
     pub epoch: u64,
+    /// Seconds for which the decision thread has been at work without a pause.
+    pub turn_s: f64,
     pub counts: Counts,
     pub population: Population,
     pub pending: usize,
@@ -337,6 +339,7 @@ pub(super) fn text(
     }
     let gauges = [
         ("covey_epoch", "Number of this start.", now.epoch as f64),
+        ("covey_turn_seconds", "Time for which the decision thread has been at work.", now.turn_s),
         ("covey_coflows", "Coflows present.", coflows as f64),
         ("covey_coflows_stalled", "Coflows with a flow whose host is away.", stalled as f64),
         (

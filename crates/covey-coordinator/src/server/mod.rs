@@ -16,6 +16,7 @@ mod joining;
 mod metrics;
 mod problems;
 mod push;
+mod rate;
 mod relays;
 mod requests;
 mod rest;

@@ -399,11 +399,12 @@ async fn openapi() -> impl IntoResponse {
 }
 
 async fn metrics(State(api): State<Arc<Api>>) -> impl IntoResponse {
-    let (snapshot, measured) = {
+    let (mut snapshot, measured) = {
         let measured = lock(&api.shared.measured);
         (measured.0.clone(), measured.1.clone())
     };
     let shared = &api.shared;
+    snapshot.turn_s = shared.turn.seconds();
     let (relays, lost) = (shared.relays.count(), shared.audit.failures());
     let mut text = metrics::text(&snapshot, &measured, &shared.doors, relays, lost);
     shared.requests.write(&mut text);

@@ -12,7 +12,7 @@ use covey_proto::Key;
 use tokio::net::TcpListener;
 use tokio::sync::{broadcast, mpsc, oneshot, watch};
 
-use super::admit::{Bodies, Gate, Rate};
+use super::admit::{Bodies, Gate};
 use super::audit::Audit;
 use super::change::Control;
 use super::command::Command;
@@ -20,6 +20,7 @@ use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
 use super::joining::Agents;
 use super::metrics::{Doors, Measured, Snapshot};
+use super::rate::Rate;
 use super::runnable::Runnable;
 use super::shared::{About, PAST, Shared, Turn};
 use super::{agents, push, rest, write};

@@ -9,10 +9,10 @@ use covey_api::{CoordinatorStatus, Problem};
 use covey_core::Time;
 use tokio::sync::{broadcast, watch};
 
-use super::admit::Rate;
 use super::audit::Audit;
 use super::joined_relays::JoinedRelays;
 use super::metrics::{Doors, Measured, Snapshot};
+use super::rate::Rate;
 use super::requests::Requests;
 use crate::authority::LiveTls;
 use crate::connections::lock;

@@ -63,7 +63,7 @@ impl Command {
     /// Runs the command, which is one of `program`.
     pub fn run(self, program: &clap::Command) -> Result<(), Failure> {
         match self {
-            Command::Serve(serve) => serve.run(),
+            Command::Serve(serve) => serve.run(program),
             Command::Agent(agent) => agent.run(),
             Command::Attach(attach) => attach.run(),
             Command::Detach(detach) => detach.run(),

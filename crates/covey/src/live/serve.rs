@@ -4,18 +4,16 @@ use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use clap::{Args, ValueEnum};
+use clap::{Args, Command, FromArgMatches, ValueEnum};
 use covey_coordinator::{Config, Control, Owner, ServeError, Server, ServerConfig};
 use covey_proto::FlowTokens;
 use tokio::sync::mpsc;
 
-use crate::cli;
 use crate::failure::Failure;
-use crate::live::Command;
 use crate::live::certs;
 use crate::live::doors::Doors;
 use crate::live::process::{self, AGENTS, CLIENTS, Logs};
-use crate::live::settings::ONCE;
+use crate::live::settings::{self, ONCE};
 use crate::output;
 use crate::quantity;
 
@@ -171,7 +169,7 @@ impl From<Tokens> for FlowTokens {
 
 impl Serve {
     /// Runs the command.
-    pub fn run(self) -> Result<(), Failure> {
+    pub fn run(self, program: &Command) -> Result<(), Failure> {
         if self.init {
             return self.init();
         }
@@ -197,17 +195,17 @@ impl Serve {
             })?;
             process::tell_service_manager(server.busy());
             let (reload, credentials) = mpsc::channel(1);
-            tokio::spawn(reload_when(asked, reload, server.control(), first));
+            tokio::spawn(reload_when(asked, reload, server.control(), first, program.clone()));
             Ok(server.run(end, credentials).await?)
         })
     }
 
     /// What it is as the environment and the file are now.
-    fn again() -> Result<ServerConfig, Failure> {
-        match cli::read_again()? {
-            Command::Serve(serve) => serve.config(),
-            _ => Err(Failure::Other("the command line asks for something else".to_owned())),
-        }
+    fn again(program: &Command) -> Result<ServerConfig, Failure> {
+        settings::read_again(program, |said| {
+            let serve = Serve::from_arg_matches(said);
+            serve.map_err(|error| Failure::Input(error.to_string()))?.config()
+        })
     }
 
     /// Makes what is missing, and says what it has left as it was.
@@ -323,11 +321,12 @@ async fn reload_when(
     credentials: mpsc::Sender<()>,
     control: Control,
     mut first: ServerConfig,
+    program: Command,
 ) {
     while asked.recv().await.is_some() {
         // Several at once are one.
         let _ = credentials.try_send(());
-        let config = match Serve::again() {
+        let config = match Serve::again(&program) {
             Ok(config) => config,
             Err(failure) => {
                 tracing::error!(error = %failure.message(), "the settings were not read again");

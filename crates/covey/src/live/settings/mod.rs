@@ -16,6 +16,7 @@ use clap::parser::ValueSource;
 use clap::{Arg, ArgMatches, Command};
 
 use crate::failure::Failure;
+use crate::{invocation, usage};
 use file::File;
 pub use given::{Given, locate};
 pub use option::{COMMANDS, Kind, ONCE, Setting, settings};
@@ -49,6 +50,23 @@ pub fn with_settings(
     let program = COMMANDS.iter().fold(program, add);
     let (arguments, given) = complete(&program, arguments)?;
     run(&program, &arguments).map_err(|failure| locate(&given, failure))
+}
+
+/// What the command line of this process says of its command, with the settings that the environment and the file have
+/// now. `run` gets that; an error about a setting says where that stands.
+pub fn read_again<T>(
+    program: &Command,
+    run: impl FnOnce(&ArgMatches) -> Result<T, Failure>,
+) -> Result<T, Failure> {
+    let (arguments, given) = complete(program, invocation::arguments())?;
+    let wrong = |error| Failure::Input(usage::of(&error, program, &arguments));
+    let said = program.clone().try_get_matches_from(&arguments).map_err(wrong);
+    let read = said.and_then(|said| {
+        // It has one, for it runs.
+        let command = said.subcommand().map_or(&said, |(_, command)| command);
+        run(command)
+    });
+    read.map_err(|failure| locate(&given, failure))
 }
 
 /// The file that an argument names, or else the environment.
