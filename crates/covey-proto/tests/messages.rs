@@ -6,8 +6,8 @@ use covey_proto::{
     APPEARANCES, Appearance, Appeared, CHUNK_HEADER, ChunkHeader, CodecName, CoflowTurn,
     Compressor, Connected, Decoder, Direction, Ended, Entry, FlowAnnouncement, FlowAnswer, FlowAsk,
     FlowCheck, FlowFacts, FlowHeader, FlowId, FlowKey, FlowKeys, FlowOpening, FlowTokens,
-    FromAgent, FromApp, FromRelay, HEADER, Hello, Key, Links, MAX_PIECE, Means, Message, Note,
-    Opening, OpeningAnswer, OpeningError, PROOF, Passing, Processor, Proof, ProofRefusal,
+    FromAgent, FromApp, FromRelay, HEADER, Hello, Key, Links, MAX_BYTES, MAX_PIECE, Means, Message,
+    Note, Opening, OpeningAnswer, OpeningError, PROOF, Passing, Processor, Proof, ProofRefusal,
     ProtoError, Purpose, Refusal, RelayHello, Reply, ReportThreshold, Schedule, Sent, Side,
     ToAgent, ToApp, ToRelay, Token, USES, Use, Uses, Welcome, encode, refusal_of, refusal_to,
 };
@@ -25,6 +25,10 @@ fn announcement() -> impl Strategy<Value = FlowAnnouncement> {
 
 fn amount() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), 0.0..1e12, Just(f64::MAX)]
+}
+
+fn volume() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(0.0), 0.0..1e12, Just(MAX_BYTES)]
 }
 
 fn name() -> impl Strategy<Value = CodecName> {
@@ -45,11 +49,11 @@ fn entry() -> impl Strategy<Value = Entry> {
 }
 
 fn ended() -> impl Strategy<Value = Ended> {
-    (key(), amount(), amount()).prop_map(|(key, bytes, wire)| Ended { key, bytes, wire })
+    (key(), volume(), volume()).prop_map(|(key, bytes, wire)| Ended { key, bytes, wire })
 }
 
 fn sent_so_far() -> impl Strategy<Value = Sent> {
-    (key(), amount(), amount()).prop_map(|(key, bytes, wire)| Sent { key, bytes, wire })
+    (key(), volume(), volume()).prop_map(|(key, bytes, wire)| Sent { key, bytes, wire })
 }
 
 fn processor() -> impl Strategy<Value = Processor> {

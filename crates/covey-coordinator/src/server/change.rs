@@ -15,6 +15,7 @@ use super::command::{Changed, Command};
 use super::config::{ServeError, ServerConfig};
 use super::decide::Decider;
 use super::runnable::Runnable;
+use super::switch::Switch;
 use crate::connections::lock;
 use crate::state::Config;
 
@@ -71,15 +72,6 @@ impl ServerConfig {
         self.read_only = settings.read_only.unwrap_or_default();
         self.max_requests_per_s = settings.max_requests.unwrap_or_default();
     }
-}
-
-/// Another policy is about to begin.
-pub(super) struct Switch {
-    policy: Runnable,
-    settings: Settings,
-    changed: Changed,
-    /// What has been asked and reported meanwhile.
-    held: Vec<Command>,
 }
 
 /// Numbers of coflows or flows.

@@ -12,12 +12,12 @@ use tokio::runtime::Handle;
 use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant as Deadline, timeout_at};
 
-use super::change::Switch;
 use super::command::Command;
 use super::jobs::{Job, Written};
 use super::metrics::Used;
 use super::route::{Group, Peer, Route};
 use super::shared::{Numbered, PAST, Shared};
+use super::switch::Switch;
 use crate::connections::lock;
 use crate::request::{Answer, Reply};
 use crate::state::{CoordinatorState, Event, Output, RequestId, SessionId};

@@ -24,6 +24,7 @@ mod route;
 mod runnable;
 mod serving;
 mod shared;
+mod switch;
 mod trunk;
 mod write;
 
