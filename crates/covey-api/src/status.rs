@@ -38,6 +38,12 @@ pub struct CoflowStatus {
     /// What its framework calls it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub name: Option<String>,
+    /// The name of the token that registered it; it belongs to nobody if that is not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<String>,
+    /// The tenant of that token, when it registered the coflow.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tenant: Option<String>,
     /// Its id in the DAG of its job, `external.internal`.
     pub lineage: String,
     /// What it is doing.

@@ -32,8 +32,8 @@ mod tokens;
 
 pub use driver::Driver;
 pub use layers::LayerOf;
-pub use record::{Key, Lease, Record, Summary};
-pub use request::{Answer, Reply, Request};
+pub use record::{Key, Lease, Record, Registrant, Summary};
+pub use request::{Answer, Client, Reply, Request};
 pub use state::{
     Config, CoordinatorState, Counts, Event, Lsn, Output, Population, RequestId, SessionId, Unused,
 };
@@ -50,4 +50,6 @@ pub use relay::{Relay, RelayConfig, RelayError};
 #[cfg(feature = "server")]
 pub use server::{Control, ServeError, Server, ServerConfig};
 #[cfg(feature = "server")]
-pub use tokens::{Right, Rights, RightsError, TokenEntry, TokenFile, is_token_name};
+pub use tokens::{
+    Right, Rights, RightsError, TokenEntry, TokenFile, is_tenant_name, is_token_name,
+};

@@ -26,6 +26,18 @@ pub struct Summary {
     /// The key of its registration.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub key: Option<Key>,
+    /// Who registered it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub owner: Option<Registrant>,
+}
+
+/// Who has registered a coflow: its owner.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct Registrant {
+    /// The name of the token.
+    pub token: String,
+    /// The tenant that the token named then.
+    pub tenant: String,
 }
 
 /// An `Idempotency-Key`, and a digest of the request that it came with.
@@ -71,6 +83,9 @@ pub enum Record {
         /// The key of the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Key>,
+        /// Who registered it. Before version 2.4 a journal did not say: such a coflow belongs to nobody.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        owner: Option<Registrant>,
         /// The ids of its flows, in order: runs of ids, each by its first id and its length. Before
         /// version 2.1 a journal had none; such flows get the next ids in reading order.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]

@@ -6,7 +6,35 @@ use covey_api::{
 };
 use serde::Serialize;
 
-use crate::record::Key;
+use crate::record::{Key, Registrant};
+
+/// Who asks. The default is somebody who owns nothing.
+#[derive(Debug, Clone, Default, PartialEq, Eq)]
+pub struct Client {
+    /// Owns what it registers. Without one, nobody does.
+    pub registrant: Option<Registrant>,
+    /// Whether it may change the coflows of others.
+    pub operates: bool,
+}
+
+impl Client {
+    /// The program around the coordinator: it may do everything, and what it registers belongs to nobody.
+    pub fn own() -> Client {
+        Client { registrant: None, operates: true }
+    }
+
+    /// Whether it may change a coflow with this owner. Everybody may change one that belongs to nobody.
+    pub fn may_change(&self, owner: Option<&Registrant>) -> bool {
+        let token = self.registrant.as_ref().map(|it| &it.token);
+        self.operates || owner.is_none_or(|owner| token == Some(&owner.token))
+    }
+
+    /// Whether a coflow of its tenant may follow one with this owner: both are in one DAG then.
+    pub fn may_follow(&self, owner: Option<&Registrant>) -> bool {
+        let tenant = self.registrant.as_ref().map(|it| &it.tenant);
+        self.operates || owner.is_none_or(|owner| tenant == Some(&owner.tenant))
+    }
+}
 
 /// A request.
 #[derive(Debug, Clone, PartialEq)]

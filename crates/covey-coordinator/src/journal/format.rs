@@ -6,7 +6,8 @@
 //! flows by id (`Record::FlowsEnded`, and `flow_ids` in others); records of version 2 are still read. Version 2.2
 //! has flows that change their coflow (`take` in `Record::Updated`, `Record::Renamed`); a program that does not
 //! know these refuses the journal. Version 2.3 has revisions in `Record::Registered`, which older programs
-//! pass over, and `Record::Drain`, which they refuse.
+//! pass over, and `Record::Drain`, which they refuse. Version 2.4 has the owners of coflows there and in
+//! `Record::Gone`, which older programs pass over.
 //!
 //! A crash tears the end of the file: the last record is cut short, or ends in zeros that were never written.
 //! A crash leaves nothing else, so all other bytes that are no record are damage.

@@ -63,12 +63,12 @@ fn bearer(value: &HeaderValue) -> Option<&[u8]> {
     scheme.eq_ignore_ascii_case(b"Bearer ").then(|| token.trim_ascii())
 }
 
-/// The right that a request needs.
-fn needed(method: &Method, path: &str) -> Right {
+/// The rights of which a request needs one, the usual one first.
+fn needed(method: &Method, path: &str) -> &'static [Right] {
     match *method {
-        _ if path.starts_with("/v1/admin/") => Right::Operate,
-        Method::GET | Method::HEAD => Right::Read,
-        _ => Right::Register,
+        _ if path.starts_with("/v1/admin/") => &[Right::Operate],
+        Method::GET | Method::HEAD => &[Right::Read],
+        _ => &[Right::Register, Right::Operate],
     }
 }
 
@@ -86,9 +86,9 @@ pub(super) async fn admit(
         response.headers_mut().insert(header::WWW_AUTHENTICATE, HeaderValue::from_static("Bearer"));
         return response;
     };
-    let right = needed(request.method(), request.uri().path());
-    if !holder.has(right) {
-        let detail = format!("the token '{}' lacks the right {}", holder.name, right.name());
+    let rights = needed(request.method(), request.uri().path());
+    if !rights.iter().any(|right| holder.has(*right)) {
+        let detail = format!("the token '{}' lacks the right {}", holder.name, rights[0].name());
         guest.refuse(Reason::Right, None, &detail);
         return refuse(Problem::new(403, "forbidden", detail));
     }

@@ -4,7 +4,9 @@ use std::sync::Arc;
 
 use covey_door::Guest;
 
-use crate::tokens::Holder;
+use crate::record::Registrant;
+use crate::request::Client;
+use crate::tokens::{Holder, Right};
 
 /// Who asks. Each request has it among its extensions.
 #[derive(Clone)]
@@ -19,5 +21,17 @@ impl Caller {
     /// The name of the token that was shown, if it counts.
     pub fn token(&self) -> Option<Arc<str>> {
         self.holder.as_ref().map(|holder| holder.name.clone())
+    }
+
+    /// The same for the decision thread.
+    pub fn client(&self) -> Client {
+        let registrant = |holder: &Holder| Registrant {
+            token: holder.name.to_string(),
+            tenant: holder.tenant.to_string(),
+        };
+        Client {
+            registrant: self.holder.as_ref().map(registrant),
+            operates: self.holder.as_ref().is_some_and(|holder| holder.has(Right::Operate)),
+        }
     }
 }

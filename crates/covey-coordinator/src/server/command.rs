@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::jobs::Written;
 use super::route::{Peer, Route};
-use crate::request::{Answer, Request};
+use crate::request::{Answer, Client, Request};
 use crate::state::SessionId;
 
 /// Who hears what has become of a change of settings.
@@ -14,7 +14,8 @@ pub(super) type Changed = oneshot::Sender<Result<SettingsStatus, Problem>>;
 
 /// What the decision thread is told.
 pub(super) enum Command {
-    Request(Request, oneshot::Sender<Answer>),
+    /// Somebody asks for something.
+    Request(Client, Request, oneshot::Sender<Answer>),
     /// A connection whose first message is a hello with the right credential.
     Joined(SessionId, Route, Peer),
     Heard(SessionId, FromAgent),

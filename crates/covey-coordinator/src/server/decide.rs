@@ -137,11 +137,11 @@ impl Decider {
         let Some(command) = self.hold(command) else { return };
         let now = self.now();
         match command {
-            Command::Request(request, answer) => {
+            Command::Request(client, request, answer) => {
                 let id = self.state.next_request;
                 self.state.next_request += 1;
                 self.state.waiting.insert(id, answer);
-                self.coordinator.request(id, request, now);
+                self.coordinator.request_of(id, client, request, now);
             }
             Command::Joined(session, route, peer) => {
                 self.state.routes.insert(session, (route, peer));

@@ -24,7 +24,7 @@ use super::shared::Shared;
 use super::{audit, events, metrics, requests};
 use crate::connections::{METRICS_TYPE, lock};
 use crate::record::Key;
-use crate::request::{Reply, Request};
+use crate::request::{Client, Reply, Request};
 use crate::tokens::{Right, Tokens};
 use covey_api::{CoflowSpec, CoflowStatus, Community, Object, Page, Problem, Settings, Update};
 
@@ -90,7 +90,12 @@ fn with_probes(closed: Router<Arc<Api>>, api: &Arc<Api>, gate: &Arc<Gate>) -> Ro
         .with_state(api.clone())
 }
 
+/// Asks for something that changes nothing.
 async fn ask(api: &Api, request: Request) -> Result<Reply, Problem> {
+    ask_of(api, Client::default(), request).await
+}
+
+async fn ask_of(api: &Api, client: Client, request: Request) -> Result<Reply, Problem> {
     let changes = matches!(
         request,
         Request::Register { .. } | Request::Update { .. } | Request::Remove { .. }
@@ -100,7 +105,7 @@ async fn ask(api: &Api, request: Request) -> Result<Reply, Problem> {
     }
     let gone = || Problem::new(503, "stopping", "the coordinator has stopped");
     let (sender, answer) = oneshot::channel();
-    api.commands.send(Command::Request(request, sender)).await.map_err(|_| gone())?;
+    api.commands.send(Command::Request(client, request, sender)).await.map_err(|_| gone())?;
     answer.await.map_err(|_| gone())?
 }
 
@@ -153,6 +158,7 @@ fn read<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
 
 async fn register(
     State(api): State<Arc<Api>>,
+    Extension(caller): Extension<Caller>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
@@ -174,7 +180,7 @@ async fn register(
                 Some(Key { key: key.to_owned(), digest })
             }
         };
-        ask(&api, Request::Register { spec, key }).await
+        ask_of(&api, caller.client(), Request::Register { spec, key }).await
     };
     respond(request.await)
 }
@@ -189,6 +195,7 @@ async fn status(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Response
 
 async fn update(
     State(api): State<Arc<Api>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     headers: HeaderMap,
     body: Result<Bytes, BytesRejection>,
@@ -209,13 +216,21 @@ async fn update(
                 }
             }
         };
-        ask(&api, Request::Update { id, update, revision }).await
+        ask_of(&api, caller.client(), Request::Update { id, update, revision }).await
     };
     respond(request.await)
 }
 
-async fn remove(State(api): State<Arc<Api>>, Path(id): Path<String>) -> Response {
-    respond(async { ask(&api, Request::Remove { id: number(&id)? }).await }.await)
+async fn remove(
+    State(api): State<Arc<Api>>,
+    Extension(caller): Extension<Caller>,
+    Path(id): Path<String>,
+) -> Response {
+    let request = async {
+        let id = number(&id)?;
+        ask_of(&api, caller.client(), Request::Remove { id }).await
+    };
+    respond(request.await)
 }
 
 /// The body of a request to keep a coflow, which may be empty.
@@ -228,6 +243,7 @@ struct Keep {
 
 async fn keep(
     State(api): State<Arc<Api>>,
+    Extension(caller): Extension<Caller>,
     Path(id): Path<String>,
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
@@ -237,15 +253,19 @@ async fn keep(
             Ok(bytes) if bytes.is_empty() => Keep::default(),
             _ => parse(body)?.0,
         };
-        ask(&api, Request::Keep { id, lease_s }).await
+        ask_of(&api, caller.client(), Request::Keep { id, lease_s }).await
     };
     respond(request.await)
 }
 
-async fn community(State(api): State<Arc<Api>>, body: Result<Bytes, BytesRejection>) -> Response {
+async fn community(
+    State(api): State<Arc<Api>>,
+    Extension(caller): Extension<Caller>,
+    body: Result<Bytes, BytesRejection>,
+) -> Response {
     let request = async {
         let Community { community, flows } = parse(body)?.0;
-        ask(&api, Request::Community { community, flows }).await
+        ask_of(&api, caller.client(), Request::Community { community, flows }).await
     };
     respond(request.await)
 }

@@ -13,7 +13,7 @@ use super::coordinator::CoordinatorState;
 use super::effects::Event;
 use super::flows::{Flow, Flows, Stage};
 use super::leases::Lease;
-use crate::record::{Key, Record};
+use crate::record::{Key, Record, Registrant};
 
 impl CoordinatorState {
     pub(super) fn apply(&mut self, record: &Record) {
@@ -23,11 +23,11 @@ impl CoordinatorState {
         match record {
             Record::Epoch(_) => {}
             Record::Drain { port, draining } => self.apply_drain(*port, *draining),
-            Record::Registered { id, at_s: _, lineage, key, flow_ids, revision, spec } => {
+            Record::Registered { id, at_s: _, lineage, key, owner, flow_ids, revision, spec } => {
                 let ids = self.coflows.ids.of_record(flow_ids, spec.flows.len());
                 let (external, internal) = *lineage;
                 let lineage = Lineage { external, internal };
-                self.apply_registered(*id, lineage, key.clone(), spec, &ids);
+                self.apply_registered(*id, lineage, (key.clone(), owner.clone()), spec, &ids);
                 self.coflows.set_revision(*id, *revision);
             }
             Record::Updated { id, at_s: _, flow_ids, update } => {
@@ -87,7 +87,7 @@ impl CoordinatorState {
         &mut self,
         serial: u64,
         lineage: Lineage,
-        key: Option<Key>,
+        (key, owner): (Option<Key>, Option<Registrant>),
         spec: &CoflowSpec,
         ids: &[u64],
     ) {
@@ -108,6 +108,7 @@ impl CoordinatorState {
         let about = About {
             name: spec.name.clone(),
             key,
+            owner,
             parents: spec.parents.clone(),
             barrier: spec.barrier,
             weight: spec.weight,

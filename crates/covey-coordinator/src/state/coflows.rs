@@ -9,13 +9,14 @@ use super::flow_ids::FlowIds;
 use super::flows::{Flow, Flows, Served, Stage, ports};
 use super::leases::{Lease, Leases};
 use super::memory::{Dags, Gone};
-use crate::record::{Key, Summary};
+use crate::record::{Key, Registrant, Summary};
 
 /// What a client has said of a coflow when it registered it.
 #[derive(Debug)]
 pub(super) struct About {
     pub name: Option<String>,
     pub key: Option<Key>,
+    pub owner: Option<Registrant>,
     pub parents: Vec<u64>,
     /// Whether its flows wait until its parents have gone.
     pub barrier: bool,
@@ -27,6 +28,20 @@ pub(super) struct About {
     pub ratio: Option<f64>,
     pub lineage: Lineage,
     pub arrival_s: f64,
+}
+
+/// A key, among those of the token that registered with it; of no token in old journals.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) struct OwnKey {
+    token: Option<String>,
+    key: String,
+}
+
+impl OwnKey {
+    pub fn of(owner: &Option<Registrant>, key: &Key) -> OwnKey {
+        let token = owner.as_ref().map(|owner| owner.token.clone());
+        OwnKey { token, key: key.key.clone() }
+    }
 }
 
 /// A coflow that is present.
@@ -126,8 +141,9 @@ pub(super) struct Coflows {
     pub ids: FlowIds,
     /// Serial numbers by [`CoflowId`].
     serials: Vec<u64>,
-    /// Registrations by key: the coflow's number, and the digest of the request. Present and gone ones.
-    keys: BTreeMap<String, (u64, u64)>,
+    /// Registrations by the token that registered and its key: the coflow's number, and the digest of the request.
+    /// Present and gone ones.
+    keys: BTreeMap<OwnKey, (u64, u64)>,
     /// The number of the next coflow.
     pub next_id: u64,
     /// Present coflows that have, or had, a flow at a port.
@@ -220,8 +236,18 @@ impl Coflows {
     }
 
     /// The registration with this key: the coflow's number, and the digest of the request.
-    pub fn registered_with(&self, key: &str) -> Option<(u64, u64)> {
-        self.keys.get(key).copied()
+    pub fn registered_with(&self, key: &OwnKey) -> Option<(u64, u64)> {
+        // A key of a coflow that belongs to nobody counts for everybody.
+        let of_nobody = || self.keys.get(&OwnKey { token: None, key: key.key.clone() });
+        self.keys.get(key).or_else(of_nobody).copied()
+    }
+
+    /// The owner of a coflow, present or remembered. A coflow of nobody, or that is not known, has none.
+    pub fn owner(&self, serial: u64) -> Option<&Registrant> {
+        match self.present.get(&serial) {
+            Some(coflow) => coflow.about.owner.as_ref(),
+            None => self.gone.get(serial)?.owner.as_ref(),
+        }
     }
 
     pub fn insert(&mut self, serial: u64, coflow: Coflow) {
@@ -232,14 +258,14 @@ impl Coflows {
         self.serials[slot] = serial;
         self.next_id = self.next_id.max(serial + 1);
         self.dags_mut(coflow.flows.is_own()).join(coflow.about.lineage.external, serial);
-        self.note_key(coflow.about.key.as_ref(), serial);
+        self.note_key(&coflow.about.owner, coflow.about.key.as_ref(), serial);
         self.leases.insert(serial, &coflow.lease);
         self.present.insert(serial, coflow);
     }
 
-    fn note_key(&mut self, key: Option<&Key>, serial: u64) {
+    fn note_key(&mut self, owner: &Option<Registrant>, key: Option<&Key>, serial: u64) {
         if let Some(key) = key {
-            self.keys.insert(key.key.clone(), (serial, key.digest));
+            self.keys.insert(OwnKey::of(owner, key), (serial, key.digest));
         }
     }
 
@@ -325,6 +351,7 @@ impl Coflows {
         let about = About {
             name: None,
             key: None,
+            owner: None,
             parents: Vec::new(),
             barrier: false,
             weight: 1.0,
@@ -461,6 +488,7 @@ impl Coflows {
             bytes: flows.attained(),
             removed,
             key: about.key.clone(),
+            owner: about.owner.clone(),
         });
         Some(coflow)
     }
@@ -485,7 +513,7 @@ impl Coflows {
 
     /// Takes over what a compacted journal remembers.
     pub fn remember(&mut self, summary: Summary) {
-        self.note_key(summary.key.as_ref(), summary.id);
+        self.note_key(&summary.owner, summary.key.as_ref(), summary.id);
         self.dags.remember(summary.lineage.0);
         self.next_id = self.next_id.max(summary.id + 1);
         self.gone.insert(summary);
@@ -496,7 +524,7 @@ impl Coflows {
     pub fn forget_gone(&mut self, max: usize, before: Time) {
         while let Some(summary) = self.gone.pop(max, before) {
             if let Some(key) = summary.key {
-                self.keys.remove(&key.key);
+                self.keys.remove(&OwnKey::of(&summary.owner, &key));
             }
             self.dags.forget(summary.lineage.0);
         }

@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use covey_api::Problem;
 use covey_proto::FlowKey;
 
+use super::coflows::OwnKey;
 use super::effects::{Effects, Lsn, RequestId};
-use crate::record::{Key, Record};
+use crate::record::Record;
 
 /// What happens when a record is on disk.
 #[derive(Debug)]
@@ -23,7 +24,7 @@ pub(super) enum Pending {
 pub(super) struct JournalQueue {
     pending: BTreeMap<Lsn, Pending>,
     /// Registrations that wait, by key: the digest of the request, and the record.
-    keys: BTreeMap<String, (u64, Lsn)>,
+    keys: BTreeMap<OwnKey, (u64, Lsn)>,
     /// Registrations among `pending`.
     registering: usize,
     next_lsn: Lsn,
@@ -76,10 +77,10 @@ impl JournalQueue {
         effects: &mut Effects,
     ) {
         let lsn = self.write(&record, effects);
-        if let Record::Registered { key, .. } = &record {
+        if let Record::Registered { key, owner, .. } = &record {
             self.registering += 1;
             if let Some(key) = key {
-                self.keys.insert(key.key.clone(), (key.digest, lsn));
+                self.keys.insert(OwnKey::of(owner, key), (key.digest, lsn));
             }
         }
         let requests = request.into_iter().collect();
@@ -121,9 +122,9 @@ impl JournalQueue {
 
     /// Has a second request with the key of a registration that waits answered with the first. Returns
     /// the digest of the first request.
-    pub fn join(&mut self, key: &Key, request: RequestId) -> Option<u64> {
-        let (digest, lsn) = self.keys.get(&key.key).copied()?;
-        if digest == key.digest
+    pub fn join(&mut self, key: &OwnKey, with: u64, request: RequestId) -> Option<u64> {
+        let (digest, lsn) = self.keys.get(key).copied()?;
+        if digest == with
             && let Some(Pending::Apply(_, requests, _)) = self.pending.get_mut(&lsn)
         {
             requests.push(request);
@@ -165,10 +166,10 @@ impl JournalQueue {
     }
 
     fn leave(&mut self, pending: &Pending) {
-        if let Pending::Apply(Record::Registered { key, .. }, ..) = pending {
+        if let Pending::Apply(Record::Registered { key, owner, .. }, ..) = pending {
             self.registering -= 1;
             if let Some(key) = key {
-                self.keys.remove(&key.key);
+                self.keys.remove(&OwnKey::of(owner, key));
             }
         }
     }

@@ -100,7 +100,9 @@ impl CoordinatorState {
         for &coflow in coflows {
             while let Some(behind) = self.order.next(coflow) {
                 match behind {
-                    Behind::Request(id, request) => self.request(id, request, self.now),
+                    Behind::Request(id, client, request) => {
+                        self.request_of(id, client, request, self.now);
+                    }
                     Behind::Ends(port, flows) => self.ended(port, &flows),
                 }
             }

@@ -10,13 +10,13 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use covey_proto::Ended;
 
 use super::effects::RequestId;
-use crate::request::Request;
+use crate::request::{Client, Request};
 
 /// What waits behind a change.
 #[derive(Debug)]
 pub(super) enum Behind {
     /// What a client asks for.
-    Request(RequestId, Request),
+    Request(RequestId, Client, Request),
     /// What the agent of a port has reported.
     Ends(u32, Vec<Ended>),
 }

@@ -18,6 +18,8 @@ impl CoordinatorState {
             return Some(CoflowStatus {
                 id,
                 name: coflow.about.name.clone(),
+                owner: coflow.about.owner.as_ref().map(|owner| owner.token.clone()),
+                tenant: coflow.about.owner.as_ref().map(|owner| owner.tenant.clone()),
                 lineage: coflow.about.lineage.to_string(),
                 state: if coflow.flows.stalled() > 0 {
                     CoflowState::Stalled
@@ -152,6 +154,8 @@ fn of_gone(summary: &Summary) -> CoflowStatus {
     CoflowStatus {
         id: summary.id,
         name: summary.name.clone(),
+        owner: summary.owner.as_ref().map(|owner| owner.token.clone()),
+        tenant: summary.owner.as_ref().map(|owner| owner.tenant.clone()),
         lineage: Lineage { external, internal }.to_string(),
         state: if summary.removed { CoflowState::Removed } else { CoflowState::Ended },
         revision: 0,

@@ -9,13 +9,13 @@ use covey_core::{Lineage, Time};
 use covey_proto::MAX_BYTES;
 
 use super::attempts::{check_attempts, sized};
-use super::coflows::Coflow;
+use super::coflows::{Coflow, OwnKey};
 use super::coordinator::CoordinatorState;
 use super::effects::RequestId;
 use super::flows::Stage;
 use super::order::Behind;
-use crate::record::{Key, Record};
-use crate::request::{Reply, Request};
+use crate::record::{Key, Record, Registrant};
+use crate::request::{Client, Reply, Request};
 
 /// Seconds for which a coflow may be kept.
 const LEASE_S: RangeInclusive<f64> = 1.0..=86_400.0;
@@ -30,24 +30,31 @@ const DEADLINE_S: RangeInclusive<f64> = 1e-9..=1e12;
 const MAX_PARENTS: usize = 1024;
 
 impl CoordinatorState {
-    /// A client asks for something.
+    /// The program around the coordinator asks for something, as [`Client::own`].
     pub fn request(&mut self, request: RequestId, what: Request, now: Time) {
+        self.request_of(request, Client::own(), what, now);
+    }
+
+    /// A client asks for something.
+    pub fn request_of(&mut self, request: RequestId, client: Client, what: Request, now: Time) {
         self.advance(now);
         if let Some(coflow) = self.changing(&what) {
             // What it changes is checked when it is known.
             match self.check_pending() {
-                Ok(()) => self.order.wait(coflow, Behind::Request(request, what)),
+                Ok(()) => self.order.wait(coflow, Behind::Request(request, client, what)),
                 Err(problem) => self.effects.answer(request, Err(problem)),
             }
             return;
         }
         let refused = match what {
-            Request::Register { spec, key } => self.register(request, spec, key).err(),
+            Request::Register { spec, key } => self.register(request, client, spec, key).err(),
             Request::Update { id, update, revision } => {
-                self.update(request, id, update, revision).err()
+                self.update(request, &client, id, update, revision).err()
             }
-            Request::Remove { id } => self.remove(request, id).err(),
-            Request::Keep { id, lease_s } => self.asked_to_keep(request, id, lease_s).err(),
+            Request::Remove { id } => self.remove(request, &client, id).err(),
+            Request::Keep { id, lease_s } => {
+                self.asked_to_keep(request, &client, id, lease_s).err()
+            }
             Request::Community { community, flows } => {
                 let answer = self.tell_community(community, &flows).map(|()| Reply::Noted);
                 self.effects.answer(request, answer);
@@ -104,14 +111,16 @@ impl CoordinatorState {
     fn register(
         &mut self,
         request: RequestId,
+        client: Client,
         spec: CoflowSpec,
         key: Option<Key>,
     ) -> Result<(), Problem> {
         if let Some(key) = &key {
-            if let Some(digest) = self.journal.join(key, request) {
+            let own = OwnKey::of(&client.registrant, key);
+            if let Some(digest) = self.journal.join(&own, key.digest, request) {
                 return same(key, digest);
             }
-            if let Some((id, digest)) = self.coflows.registered_with(&key.key) {
+            if let Some((id, digest)) = self.coflows.registered_with(&own) {
                 same(key, digest)?;
                 let status = self.status(id).ok_or_else(|| Problem::unknown(id))?;
                 self.effects.answer(request, Ok(Reply::Registered(status)));
@@ -122,7 +131,7 @@ impl CoordinatorState {
             let detail = "the policy in force finds coflows by itself: its flows are those that agents report";
             return Err(Problem::new(409, "coflows are not registered", detail));
         }
-        self.check_spec(&spec)?;
+        self.check_spec(&client, &spec)?;
         if self.coflows.len() + self.journal.registering() >= self.config.max_coflows {
             let max = self.config.max_coflows;
             let detail = format!("{max} coflows are registered, which is the limit");
@@ -141,7 +150,8 @@ impl CoordinatorState {
         let lineage = (lineage.external, lineage.internal);
         let at_s = self.now.as_secs();
         let revision = 0;
-        let record = Record::Registered { id, at_s, lineage, key, flow_ids, revision, spec };
+        let owner = client.registrant;
+        let record = Record::Registered { id, at_s, lineage, key, owner, flow_ids, revision, spec };
         // Nobody else knows it yet.
         self.journal_change(record, Some(request), Vec::new());
         Ok(())
@@ -156,7 +166,7 @@ impl CoordinatorState {
         Err(Problem::new(429, "too many requests", detail))
     }
 
-    fn check_spec(&self, spec: &CoflowSpec) -> Result<(), Problem> {
+    fn check_spec(&self, client: &Client, spec: &CoflowSpec) -> Result<(), Problem> {
         if spec.flows.is_empty() && !spec.open {
             return Err(Problem::invalid("flows: expected at least one, or open: true"));
         }
@@ -178,10 +188,16 @@ impl CoordinatorState {
         if spec.barrier && spec.parents.is_empty() {
             return Err(Problem::invalid("barrier: expected parents to wait for, found none"));
         }
-        match spec.parents.iter().position(is_unknown) {
+        if let Some(k) = spec.parents.iter().position(is_unknown) {
+            let detail = format!("parents[{k}]: coflow {} is not known", spec.parents[k]);
+            return Err(Problem::invalid(detail));
+        }
+        let is_others = |parent: &u64| !client.may_follow(self.coflows.owner(*parent));
+        match spec.parents.iter().position(is_others) {
             Some(k) => {
-                let detail = format!("parents[{k}]: coflow {} is not known", spec.parents[k]);
-                Err(Problem::invalid(detail))
+                let detail =
+                    format!("parents[{k}]: coflow {} is another tenant's", spec.parents[k]);
+                Err(Problem::new(403, "forbidden", detail))
             }
             None => Ok(()),
         }
@@ -235,11 +251,12 @@ impl CoordinatorState {
     fn update(
         &mut self,
         request: RequestId,
+        client: &Client,
         id: u64,
         update: Update,
         revision: Option<u64>,
     ) -> Result<(), Problem> {
-        let coflow = self.present(id)?;
+        let coflow = self.own(client, id)?;
         if revision.is_some_and(|revision| revision != coflow.revision) {
             let detail = format!("coflow {id} has revision {}", coflow.revision);
             return Err(Problem::new(412, "changed meanwhile", detail));
@@ -272,7 +289,7 @@ impl CoordinatorState {
                 Some(_) => {}
             }
         }
-        self.check_taken(id, &update.take)?;
+        self.check_taken(client, id, &update.take)?;
         self.check_pending()?;
         let at_s = self.now.as_secs();
         let flow_ids = self.coflows.ids.give(update.added());
@@ -284,11 +301,12 @@ impl CoordinatorState {
     fn asked_to_keep(
         &mut self,
         request: RequestId,
+        client: &Client,
         id: u64,
         lease_s: Option<f64>,
     ) -> Result<(), Problem> {
         check_range("lease_s", lease_s, &LEASE_S)?;
-        self.present(id)?;
+        self.own(client, id)?;
         self.keep(id, lease_s);
         let answer = self.status(id).map(Reply::Coflow).ok_or_else(|| Problem::unknown(id));
         self.effects.answer(request, answer);
@@ -306,13 +324,22 @@ impl CoordinatorState {
         })
     }
 
-    fn remove(&mut self, request: RequestId, id: u64) -> Result<(), Problem> {
+    /// A coflow that is present and that a client may change.
+    fn own(&self, client: &Client, id: u64) -> Result<&Coflow, Problem> {
+        let coflow = self.present(id)?;
+        match &coflow.about.owner {
+            Some(owner) if !client.may_change(Some(owner)) => Err(not_own(id, owner)),
+            _ => Ok(coflow),
+        }
+    }
+
+    fn remove(&mut self, request: RequestId, client: &Client, id: u64) -> Result<(), Problem> {
         if self.coflows.gone.contains(id) {
             // As it would be had the client asked a little earlier.
             self.effects.answer(request, Ok(Reply::Removed));
             return Ok(());
         }
-        self.present(id)?;
+        self.own(client, id)?;
         self.check_pending()?;
         let at_s = self.now.as_secs();
         self.journal_change(Record::Removed { id, at_s }, Some(request), vec![id]);
@@ -329,6 +356,15 @@ impl CoordinatorState {
         self.order.begin(&coflows);
         self.journal.apply(record, request, coflows, &mut self.effects);
     }
+}
+
+/// A coflow belongs to another token.
+pub(super) fn not_own(id: u64, owner: &Registrant) -> Problem {
+    let detail = format!(
+        "coflow {id} belongs to the token '{}': expected that one, or one with the right operate",
+        owner.token
+    );
+    Problem::new(403, "forbidden", detail)
 }
 
 fn check_range(

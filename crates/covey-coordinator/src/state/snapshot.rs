@@ -72,9 +72,10 @@ fn records_of(id: u64, coflow: &Coflow) -> Vec<Record> {
         flows: flows.iter().map(spec_of).collect(),
     };
     let lineage = (about.lineage.external, about.lineage.internal);
-    let (at_s, key) = (about.arrival_s, about.key.clone());
+    let (at_s, key, owner) = (about.arrival_s, about.key.clone(), about.owner.clone());
     let (flow_ids, revision) = (flows.id_runs(), coflow.revision);
-    let mut records = vec![Record::Registered { id, at_s, lineage, key, flow_ids, revision, spec }];
+    let registered = Record::Registered { id, at_s, lineage, key, owner, flow_ids, revision, spec };
+    let mut records = vec![registered];
     let ended = || flows.iter().filter(|(_, flow)| flow.stage == Stage::Ended);
     let id_of = |index| flows.id_of(index).0;
     let compressed = ended().filter(|(_, flow)| flow.wire != flow.sent);

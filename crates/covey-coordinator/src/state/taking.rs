@@ -7,10 +7,12 @@ use covey_proto::{FlowId, FlowKey};
 
 use super::coordinator::CoordinatorState;
 use super::flows::{Stage, Taken};
+use super::requests::not_own;
+use crate::request::Client;
 
 impl CoordinatorState {
-    /// Whether a coflow can take these flows.
-    pub(super) fn check_taken(&self, to: u64, ids: &[u64]) -> Result<(), Problem> {
+    /// Whether a coflow can take these flows, and a client may have them taken.
+    pub(super) fn check_taken(&self, client: &Client, to: u64, ids: &[u64]) -> Result<(), Problem> {
         let mut named = HashSet::new();
         for (k, &id) in ids.iter().enumerate() {
             if id >= self.coflows.ids.next() {
@@ -22,6 +24,10 @@ impl CoordinatorState {
                 None => {
                     let detail = format!("take[{k}]: flow {id} has ended");
                     return Err(Problem::new(409, "flow has ended", detail));
+                }
+                Some((key, _)) if !client.may_change(self.coflows.owner(key.coflow)) => {
+                    let owner = self.coflows.owner(key.coflow);
+                    return owner.map_or(Ok(()), |owner| Err(not_own(key.coflow, owner)));
                 }
                 Some((key, _)) if key.coflow == to => {
                     let detail = format!("take[{k}]: flow {id} belongs to coflow {to} already");

@@ -23,6 +23,8 @@ pub struct TokenEntry {
     pub rights: Rights,
     /// When it expires, if it does.
     pub expires: Option<SystemTime>,
+    /// The tenant whose coflows it registers. Without one, its own name is that of the tenant.
+    pub tenant: Option<String>,
 }
 
 /// The tokens in the file of a coordinator's folder, by name.
@@ -34,7 +36,7 @@ pub struct TokenFile {
 
 /// The first line of the file.
 const HEAD: &str =
-    "# name sha256 rights expires (seconds since 1970, or never): covey token --help";
+    "# name sha256 rights expires (seconds since 1970, or never) [tenant=NAME]: covey token --help";
 
 /// The name of the one token of the file `token`.
 pub(super) const SINGLE: &str = "token";
@@ -88,17 +90,22 @@ impl TokenFile {
         name: &str,
         rights: Rights,
         valid: Option<Duration>,
+        tenant: Option<String>,
     ) -> Result<String, CredentialError> {
         if !is_token_name(name) || self.entries.contains_key(name) {
             let what =
                 format!("expected a new name of letters, digits and -_. only, found '{name}'");
             return Err(CredentialError::Content { path: self.path.clone(), what });
         }
+        if let Some(found) = tenant.iter().find(|tenant| !is_tenant_name(tenant)) {
+            let what = format!("expected a tenant of {LETTERS} only, found '{found}'");
+            return Err(CredentialError::Content { path: self.path.clone(), what });
+        }
         let mut random = [0; 32];
         getrandom::fill(&mut random).map_err(|e| CredentialError::Use(e.to_string()))?;
         let secret = format!("covey_{}", hex(&random));
         let expires = valid.map(|valid| SystemTime::now() + valid);
-        let entry = TokenEntry { hash: hash(secret.as_bytes()), rights, expires };
+        let entry = TokenEntry { hash: hash(secret.as_bytes()), rights, expires, tenant };
         self.entries.insert(name.to_owned(), entry);
         self.write()?;
         Ok(secret)
@@ -121,11 +128,12 @@ impl TokenFile {
             create_folder(folder)?;
         }
         let mut text = format!("{HEAD}\n");
-        for (name, TokenEntry { hash, rights, expires }) in &self.entries {
+        for (name, TokenEntry { hash, rights, expires, tenant }) in &self.entries {
             let expires = expires.map_or("never".to_owned(), |expires| {
                 expires.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs().to_string()
             });
-            text.push_str(&format!("{name} {} {rights} {expires}\n", hex(hash)));
+            let tenant = tenant.as_ref().map(|name| format!(" tenant={name}")).unwrap_or_default();
+            text.push_str(&format!("{name} {} {rights} {expires}{tenant}\n", hex(hash)));
         }
         write_secret(&self.path, text.as_bytes())
     }
@@ -144,15 +152,23 @@ impl TokenEntry {
 
 /// Whether a text can be the name of a token in the file.
 pub fn is_token_name(name: &str) -> bool {
-    let is_fit = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
-    (1..=64).contains(&name.len()) && name.chars().all(is_fit) && name != SINGLE
+    is_tenant_name(name) && name != SINGLE
 }
+
+/// Whether a text can be the name of a tenant: 1 to 64 letters, digits and `-_.` only.
+pub fn is_tenant_name(name: &str) -> bool {
+    let is_fit = |c: char| c.is_ascii_alphanumeric() || "-_.".contains(c);
+    (1..=64).contains(&name.len()) && name.chars().all(is_fit)
+}
+
+/// Of what names are made.
+const LETTERS: &str = "letters, digits and -_.";
 
 /// Reads a line.
 fn entry(line: &str) -> Result<(String, TokenEntry), String> {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let [name, hash, rights, expires] = fields[..] else {
-        return Err(format!("expected 4 fields, found {}", fields.len()));
+    let [name, hash, rights, expires, ref others @ ..] = fields[..] else {
+        return Err(format!("expected 4 fields or more, found {}", fields.len()));
     };
     if !is_token_name(name) {
         return Err(format!("expected a name of letters, digits and -_. only, found '{name}'"));
@@ -167,7 +183,19 @@ fn entry(line: &str) -> Result<(String, TokenEntry), String> {
             Some(time.ok_or("expected a time in seconds since 1970, or never")?)
         }
     };
-    Ok((name.to_owned(), TokenEntry { hash, rights, expires }))
+    let mut tenant = None;
+    for other in others {
+        let (key, value) = other.split_once('=').unwrap_or((other, ""));
+        match key {
+            "tenant" if tenant.is_some() => return Err("tenant is there twice".to_owned()),
+            "tenant" if is_tenant_name(value) => tenant = Some(value.to_owned()),
+            "tenant" => {
+                return Err(format!("expected a tenant of {LETTERS} only, found '{value}'"));
+            }
+            _ => return Err(format!("expected tenant=NAME, found '{other}'")),
+        }
+    }
+    Ok((name.to_owned(), TokenEntry { hash, rights, expires, tenant }))
 }
 
 /// The hash of a secret.
@@ -186,16 +214,17 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let mut file = TokenFile::read(folder.path()).expect("no file is no token");
         let rights: Rights = "read,register".parse().expect("rights");
-        let secret = file.add("ci", rights.clone(), None).expect("a token");
+        let secret = file.add("ci", rights.clone(), None, Some("lab".to_owned())).expect("a token");
         let hour = Duration::from_secs(3600);
-        file.add("probe", "read".parse().expect("rights"), Some(hour)).expect("a token");
-        assert!(file.add("ci", rights.clone(), None).is_err(), "the name is taken");
-        assert!(file.add("a b", rights, None).is_err() && !is_token_name("token"));
+        file.add("probe", "read".parse().expect("rights"), Some(hour), None).expect("a token");
+        assert!(file.add("ci", rights.clone(), None, None).is_err(), "the name is taken");
+        assert!(file.add("a b", rights.clone(), None, None).is_err() && !is_token_name("token"));
+        assert!(file.add("x", rights, None, Some("a b".to_owned())).is_err());
         let text = fs::read_to_string(folder.path().join("tokens")).expect("a file");
         assert!(!text.contains(&secret));
         let again = TokenFile::read(folder.path()).expect("a file");
         let ci = &again.entries()["ci"];
-        assert_eq!(ci, &file.entries()["ci"]);
+        assert_eq!((ci, ci.tenant.as_deref()), (&file.entries()["ci"], Some("lab")));
         assert_eq!(ci.hash(), &hash(secret.as_bytes()));
         let probe = &again.entries()["probe"];
         let now = SystemTime::now();
@@ -209,11 +238,14 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let hash = "0".repeat(64);
         for (line, problem) in [
-            ("ci".to_owned(), "line 2: expected 4 fields, found 1"),
+            ("ci".to_owned(), "line 2: expected 4 fields or more, found 1"),
             (format!("ci {} read never", &hash[1..]), "line 2: expected a hash"),
             (format!("ci {hash} reed never"), "line 2: expected one or more of read"),
             (format!("ci {hash} read soon"), "line 2: expected a time"),
             (format!("c/i {hash} read never"), "line 2: expected a name"),
+            (format!("ci {hash} read never tenent=a"), "line 2: expected tenant=NAME, found"),
+            (format!("ci {hash} read never tenant="), "line 2: expected a tenant of letters"),
+            (format!("ci {hash} read never tenant=a tenant=b"), "line 2: tenant is there twice"),
             (
                 format!("a {hash} read never\na {hash} read never"),
                 "line 3: the name a is there twice",

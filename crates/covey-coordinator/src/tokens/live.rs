@@ -17,6 +17,8 @@ use crate::reload::Reload;
 pub(crate) struct Holder {
     /// The name of the token.
     pub name: Arc<str>,
+    /// The tenant to which it belongs.
+    pub tenant: Arc<str>,
     rights: Rights,
     hash: Hash,
 }
@@ -34,18 +36,26 @@ type Table = BTreeMap<Hash, (Holder, Option<SystemTime>)>;
 const LOOK: Duration = Duration::from_secs(1);
 
 fn read(folder: &Path) -> Result<Table, CredentialError> {
-    let holder = |name: &str, rights, hash| Holder { name: name.into(), rights, hash };
+    let holder = |name: &str, tenant: &str, rights, hash| Holder {
+        name: name.into(),
+        tenant: tenant.into(),
+        rights,
+        hash,
+    };
     let mut table = Table::new();
     let single = Credentials::of(folder).token_path();
     if single.exists() {
         let token = read_token(&single)?;
         let hash = hash(&token);
-        table.insert(hash, (holder(SINGLE, Rights::all(), hash), None));
+        table.insert(hash, (holder(SINGLE, SINGLE, Rights::all(), hash), None));
     }
     for (name, entry) in TokenFile::read(folder)?.entries() {
-        let TokenEntry { rights, expires, .. } = entry;
+        let TokenEntry { rights, expires, tenant, .. } = entry;
         let hash = *entry.hash();
-        table.insert(hash, (holder(name, rights.clone(), hash), *expires));
+        table.insert(
+            hash,
+            (holder(name, tenant.as_ref().unwrap_or(name), rights.clone(), hash), *expires),
+        );
     }
     Ok(table)
 }
@@ -126,8 +136,8 @@ mod tests {
         write_secret(&folder.path().join("token"), b"old\n").expect("a file");
         let mut file = TokenFile::read(folder.path()).expect("a file");
         let read: Rights = "read".parse().expect("rights");
-        let secret = file.add("ci", read.clone(), None).expect("a token");
-        let short = file.add("short", read, Some(Duration::ZERO)).expect("a token");
+        let secret = file.add("ci", read.clone(), None, None).expect("a token");
+        let short = file.add("short", read, Some(Duration::ZERO), None).expect("a token");
         let tokens = Tokens::start(folder.path()).expect("tokens");
         let name = |secret: &str| tokens.holder(secret.as_bytes()).map(|it| it.name.to_string());
         assert_eq!(name("old").as_deref(), Some("token"));
@@ -150,7 +160,7 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             assert!(lost(&holder, Right::Read).await);
             assert!(!lost(&old, Right::Operate).await);
-            let soon = file.add("soon", "read".parse().expect("rights"), Some(2 * LOOK));
+            let soon = file.add("soon", "read".parse().expect("rights"), Some(2 * LOOK), None);
             tokens.reload().expect("tokens");
             let soon = tokens.holder(soon.expect("a token").as_bytes()).expect("a holder");
             assert!(lost(&soon, Right::Register).await, "it has no such right");

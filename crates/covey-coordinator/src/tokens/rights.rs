@@ -11,9 +11,9 @@ use thiserror::Error;
 pub enum Right {
     /// Ask for coflows, schedules, agents, events and metrics.
     Read,
-    /// Register, change, keep and remove coflows.
+    /// Register coflows, and change, keep and remove those that the token has registered.
     Register,
-    /// Join as an agent or a relay, where there are no certificates.
+    /// The same with the coflows of all. Change settings, drain hosts. Join as an agent or a relay, where there are no certificates.
     Operate,
 }
 

@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
-use covey_coordinator::{TokenFile, is_token_name};
+use covey_coordinator::{TokenFile, is_tenant_name, is_token_name};
 
 use crate::failure::Failure;
 use crate::output;
@@ -19,10 +19,13 @@ use crate::quantity;
 Examples:
   covey token new dashboard --rights read
   covey token new spark --rights read,register --expires 30d --output spark/token
+  covey token new nightly --rights read,register --tenant analytics
   covey token list
   covey token revoke spark
-Rights: read (ask for coflows, schedules, agents, events, metrics), register (register, change, keep and
-remove coflows), operate (join as an agent or a relay, where there are no certificates).
+Rights: read (ask for coflows, schedules, agents, events, metrics), register (register coflows, and change,
+keep and remove those of this token), operate (the same with the coflows of all; change settings and drain
+hosts; join as an agent or a relay, where there are no certificates).
+A coflow belongs to the token that registered it, and to its tenant: the token's own name without --tenant.
 The file tokens of the folder has hashes alone. A coordinator that runs reads it again within seconds, and at
 once on SIGHUP. The file token of the folder, if there is one, has a token with all rights.")]
 pub struct Token {
@@ -39,6 +42,9 @@ enum Action {
         /// What its holder may do: read, register, operate
         #[arg(long, value_name = "RIGHTS", default_value = "read")]
         rights: String,
+        /// The tenant whose coflows it registers [default: one of the token's own name]
+        #[arg(long, value_name = "TENANT")]
+        tenant: Option<String>,
         /// Time after which it counts no more [default: it does not expire]
         #[arg(long, value_name = "TIME")]
         expires: Option<String>,
@@ -76,18 +82,22 @@ impl Token {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         match self.action {
-            Action::New { name, rights, expires, output, data } => {
+            Action::New { name, rights, tenant, expires, output, data } => {
                 let mut file = TokenFile::read(&data)?;
                 if !is_token_name(&name) || file.entries().contains_key(&name) {
                     let expected = "a new name of letters, digits and -_. only";
                     return Err(Failure::argument("NAME", expected, format!("'{name}'")));
+                }
+                if let Some(found) = tenant.iter().find(|tenant| !is_tenant_name(tenant)) {
+                    let expected = "a tenant of letters, digits and -_. only";
+                    return Err(Failure::argument("--tenant", expected, format!("'{found}'")));
                 }
                 let rights =
                     rights.parse().map_err(|error| Failure::Input(format!("--rights: {error}")))?;
                 let valid = expires.map(|text| expiry(&text)).transpose()?;
                 // Before the token is made: a secret that cannot be written would be lost.
                 let written = output.map(|path| new_file(&path)).transpose()?;
-                let secret = file.add(&name, rights, valid)?;
+                let secret = file.add(&name, rights, valid, tenant)?;
                 match written {
                     None => output::print(|out| writeln!(out, "{secret}")),
                     Some(mut out) => writeln!(out, "{secret}")
@@ -121,12 +131,12 @@ fn new_file(path: &Path) -> Result<File, Failure> {
 fn list(file: &TokenFile, has_single: bool) -> Result<(), Failure> {
     let now = SystemTime::now();
     output::print(|out| {
-        writeln!(out, "{:<24} {:<24} expires", "name", "rights")?;
+        writeln!(out, "{:<24} {:<24} {:<24} expires", "name", "rights", "tenant")?;
         if has_single {
             writeln!(
                 out,
-                "{:<24} {:<24} never (the file token)",
-                "token", "read,register,operate"
+                "{:<24} {:<24} {:<24} never (the file token)",
+                "token", "read,register,operate", "token"
             )?;
         }
         for (name, entry) in file.entries() {
@@ -135,7 +145,9 @@ fn list(file: &TokenFile, has_single: bool) -> Result<(), Failure> {
                 Some(Ok(left)) => format!("in {:.1} days", left.as_secs_f64() / 86_400.0),
                 Some(Err(_)) => "expired".to_owned(),
             };
-            writeln!(out, "{name:<24} {:<24} {expires}", entry.rights.to_string())?;
+            let (rights, tenant) =
+                (entry.rights.to_string(), entry.tenant.as_ref().unwrap_or(name));
+            writeln!(out, "{name:<24} {rights:<24} {tenant:<24} {expires}")?;
         }
         Ok(())
     })

@@ -4,7 +4,7 @@ use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 use covey_api::Client;
-use serde_json::Value;
+use serde_json::{Value, json};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 use tokio::time::timeout;
@@ -80,6 +80,65 @@ fn a_token_gives_its_rights_until_it_is_revoked_or_expires() {
 }
 
 #[test]
+fn a_coflow_belongs_to_the_token_that_registered_it() {
+    let folder = TestFolder::new();
+    let rights = "read,register";
+    let [anna, berta, root] = [
+        new(&folder, "anna", &["--rights", rights, "--tenant", "lab"]),
+        new(&folder, "berta", &["--rights", rights]),
+        new(&folder, "root", &["--rights", "operate"]),
+    ];
+    let mut coordinator = Coordinator::new(&folder, &[]);
+    block_on(async {
+        let key = [("idempotency-key", "job")];
+        let register = async |client: &mut Client, flows| {
+            let answer = client.ask("POST", "/v1/coflows", &key, coflow(flows)).await.unwrap();
+            (answer.status, answer.json()["id"].as_u64())
+        };
+        for epoch in 0..2 {
+            let client = async |token: &str| connect(coordinator.clients, token.as_bytes()).await;
+            let mut anna = client(&anna).await.expect("a connection");
+            let mut berta = client(&berta).await.expect("a connection");
+            assert_eq!(register(&mut anna, &[(0, 1)]).await, (201, Some(0)));
+            // The same key of another token is another key.
+            assert_eq!(register(&mut berta, &[(1, 2)]).await, (201, Some(1)));
+            let take = r#"{"take":[0]}"#.as_bytes().to_vec();
+            for (method, path, body) in [
+                ("PATCH", "/v1/coflows/0", br#"{"open":true}"#.to_vec()),
+                ("PATCH", "/v1/coflows/1", take),
+                ("POST", "/v1/coflows/0/keep", Vec::new()),
+                ("DELETE", "/v1/coflows/0", Vec::new()),
+            ] {
+                let answer = berta.ask(method, path, &[], body).await.unwrap();
+                assert_eq!(answer.status, 403, "{method} {path} {epoch}");
+                let detail = answer.json()["detail"].as_str().unwrap_or_default().to_owned();
+                assert!(detail.starts_with("coflow 0 belongs to the token 'anna'"), "{detail}");
+            }
+            let shown = berta.ask("GET", "/v1/coflows/0", &[], Vec::new()).await.unwrap().json();
+            assert_eq!((&shown["owner"], &shown["tenant"]), (&json!("anna"), &json!("lab")));
+            let list = berta.ask("GET", "/v1/coflows", &[], Vec::new()).await.unwrap().json();
+            assert_eq!(list["items"][1]["tenant"], "berta");
+            if epoch == 0 {
+                coordinator.restart(&folder, &[]);
+            }
+        }
+        let mut root = connect(coordinator.clients, root.as_bytes()).await.expect("a connection");
+        for (method, path) in [
+            ("POST", "/v1/coflows/0/keep"),
+            ("DELETE", "/v1/coflows/0"),
+            ("DELETE", "/v1/coflows/1"),
+        ] {
+            let answer = root.ask(method, path, &[], Vec::new()).await.unwrap();
+            assert!(answer.status < 300, "{method} {path}: {}", answer.status);
+        }
+    });
+    let list = folder.results(&["token", "list", "--data", "data"]);
+    let line =
+        |name: &str| list.lines().find(|line| line.starts_with(name)).expect(name).to_owned();
+    assert!(line("anna").contains(" lab ") && line("berta").matches("berta").count() == 2);
+}
+
+#[test]
 fn an_agent_needs_the_right_to_operate_and_the_single_token_may_go() {
     let folder = TestFolder::new();
     let (hosts, reads) = (
@@ -129,6 +188,10 @@ fn the_folder_and_its_files_are_for_their_owner() {
             "--rights: expected one or more of read, register, operate, found 'write'",
         ),
         (&["new", "x", "--expires", "soon"], "--expires: "),
+        (
+            &["new", "x", "--tenant", "a b"],
+            "--tenant: expected a tenant of letters, digits and -_.",
+        ),
         (&["new", "x", "--output", "secret"], "--output: secret: File exists"),
         (&["revoke", "cj"], "NAME: expected one of ci, file, found 'cj'"),
     ] {

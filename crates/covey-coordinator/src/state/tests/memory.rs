@@ -50,6 +50,7 @@ fn of_flows_whose_ends_are_in_the_journal_no_agent_hears() {
                 at_s: 0.0,
                 lineage: (id, 0),
                 key: None,
+                owner: None,
                 flow_ids: Vec::new(),
                 revision: 0,
                 spec,

@@ -11,6 +11,7 @@ mod histories;
 mod leases;
 mod memory;
 mod openings;
+mod owners;
 mod sparing;
 mod turns;
 mod waiting;
