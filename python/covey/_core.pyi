@@ -118,8 +118,8 @@ class Trace:
         restart_s (when it loses what it has sent), attempt (the number, among the coflow's rows, of
         an earlier flow that carries the same bytes) and ratio (compressed bytes for each raw byte;
         1: not compressible); and, the same in all rows of a coflow, weight, deadline_s (time
-        allowed after the arrival), job (a name), parents (a list of coflows that end before this
-        one is released) and compress (False: never). Other columns are not looked at.
+        allowed after the arrival), job and tenant (names), parents (a list of coflows that end before
+        this one is released) and compress (False: never). Other columns are not looked at.
 
         Coflows are in the order in which they first appear. There are `ports` ports, or else as many
         as are named; messages call the trace `name`. Raises `InputError` with row (from 0) and column.
@@ -214,7 +214,7 @@ class Result:
         """A row for each coflow in the order of the trace, as in ``--per-coflow``.
 
         coflow_id, arrival_s, completion_s, cct_s, width (flows), size_bytes, length_bytes (longest
-        flow), release_s, job, weight, deadline_s, deadline_met, saved_bytes, cpu_s.
+        flow), release_s, job, weight, deadline_s, deadline_met, saved_bytes, cpu_s, tenant.
         """
 
     @property

@@ -13,7 +13,7 @@ from covey._core import InputError, Trace
 
 REQUIRED = ("coflow", "arrival_s", "src", "dst", "bytes")
 OF_FLOW = ("src", "dst", "bytes", "start_s", "restart_s", "attempt", "ratio")
-OF_COFLOW = ("arrival_s", "weight", "deadline_s", "job", "parents", "compress")
+OF_COFLOW = ("arrival_s", "weight", "deadline_s", "job", "tenant", "parents", "compress")
 KNOWN = ("coflow", *OF_FLOW, *OF_COFLOW)
 
 
@@ -34,8 +34,9 @@ def trace(frame: object, ports: int | None, name: str) -> Trace:
                     f"{name}: row {row}, column {column}: expected a finite number, found {value}"
                 )
                 raise InputError(message)
-        if "job" in given:
-            given["job"] = str(given["job"])
+        for name in ("job", "tenant"):
+            if name in given:
+                given[name] = str(given[name])
         add(coflows, row, given, name)
     if ports is None:
         ends = (flow[end] for line, _ in coflows.values() for flow in line["flows"] for end in ENDS)

@@ -299,7 +299,7 @@ impl Result {
     /// A row for each coflow in the order of the trace, as in ``--per-coflow``.
     ///
     /// coflow_id, arrival_s, completion_s, cct_s, width (flows), size_bytes, length_bytes (longest
-    /// flow), release_s, job, weight, deadline_s, deadline_met, saved_bytes, cpu_s.
+    /// flow), release_s, job, weight, deadline_s, deadline_met, saved_bytes, cpu_s, tenant.
     #[getter]
     fn per_coflow(&self) -> PyResult<Frame> {
         Frame::of(per_coflow(&self.kept.run()?))

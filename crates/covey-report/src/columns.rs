@@ -63,11 +63,11 @@ impl Values<'_> {
 
 /// One row for each coflow, in the order of the workload: `coflow_id`, `arrival_s`, `completion_s`,
 /// `cct_s`, `width`, `size_bytes`, `length_bytes`, `release_s`, `job`, `weight`, `deadline_s`,
-/// `deadline_met`, `saved_bytes`, `cpu_s`.
+/// `deadline_met`, `saved_bytes`, `cpu_s`, `tenant`.
 ///
 /// Times are on the clock of the trace. `cct_s` runs from `release_s`, which is the arrival unless a parent ended later. `width` is the
 /// number of flows, `size_bytes` the sum of their bytes and `length_bytes` the size of the largest.
-/// `job`, `deadline_s` and `deadline_met` are empty if the trace gives no job or deadline.
+/// `job`, `tenant`, `deadline_s` and `deadline_met` are empty if the trace gives no job, tenant or deadline.
 /// Compression avoided sending `saved_bytes` and took `cpu_s` seconds of processor time.
 pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let (coflows, outcome) = (&run.workload().coflows, run.outcome());
@@ -93,6 +93,7 @@ pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
         ("deadline_met", Values::Flag(run.deadlines_met().collect())),
         ("saved_bytes", Values::Number(compression.iter().map(|c| c.saved_bytes).collect())),
         ("cpu_s", Values::Number(compression.iter().map(|c| c.cpu_s).collect())),
+        ("tenant", Values::Text(coflows.iter().map(|c| c.tenant.as_deref()).collect())),
     ];
     columns.map(|(name, values)| Column { name, values }).into()
 }

@@ -48,6 +48,8 @@ struct CoflowLine {
     deadline_s: Option<f64>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     job: Option<String>,
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    tenant: Option<String>,
     #[serde(default = "yes", skip_serializing_if = "is_true")]
     compress: bool,
     #[serde(default, serialize_with = "short_option", skip_serializing_if = "Option::is_none")]
@@ -219,8 +221,8 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
     if let Some(deadline_s) = line.deadline_s {
         check_number(location, "deadline_s", "seconds", deadline_s, MAX_TIME_S)?;
     }
-    if let Some(job) = &line.job {
-        check_name(location, "job", job)?;
+    for (field, name) in [("job", &line.job), ("tenant", &line.tenant)] {
+        name.as_ref().map_or(Ok(()), |name| check_name(location, field, name))?;
     }
     let coflow = Coflow {
         id: line.id,
@@ -230,6 +232,7 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
         weight: line.weight,
         deadline_s: line.deadline_s,
         job: line.job,
+        tenant: line.tenant,
         restarts,
         compressible,
         attempts,
@@ -270,11 +273,11 @@ fn check_number(
 /// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`. Each coflow follows on a line:
 ///
 /// ```json
-/// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5,"restart_s":4}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42","ratio":0.5}
+/// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5,"restart_s":4}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42","tenant":"etl","ratio":0.5}
 /// ```
 ///
-/// `start_s`, `restart_s`, `parents`, `weight`, `deadline_s`, `job`, `compress` and `ratio` are left out
-/// if they have the defaults 0, none, none, 1, none, none, true and none; so is `attempt`, the index of an
+/// `start_s`, `restart_s`, `parents`, `weight`, `deadline_s`, `job`, `tenant`, `compress` and `ratio` are left out
+/// if they have the defaults 0, none, none, 1, none, none, none, true and none; so is `attempt`, the index of an
 /// earlier flow that carries the same bytes. Lines of events follow:
 ///
 /// ```json
@@ -363,6 +366,7 @@ fn line_of(coflow: &Coflow, workload: &Workload) -> io::Result<CoflowLine> {
         weight: coflow.weight,
         deadline_s: coflow.deadline_s,
         job: coflow.job.clone(),
+        tenant: coflow.tenant.clone(),
         compress: !coflow.compressible.off,
         ratio: coflow.compressible.ratio,
     })

@@ -35,6 +35,8 @@ pub struct Coflow {
     pub deadline_s: Option<f64>,
     /// The job of which this coflow is a stage.
     pub job: Option<String>,
+    /// The tenant to whom this coflow belongs, where tenants share the network.
+    pub tenant: Option<String>,
     /// Flows that lose what they have sent, in order of their indices, each at most once.
     pub restarts: Vec<Restart>,
     /// How small compression makes its flows.
@@ -171,7 +173,7 @@ impl Workload {
 
 impl Coflow {
     /// A coflow of `flows` that arrives at `arrival_s` seconds. It has no parents, weight 1, no
-    /// deadline, no job, no restarts, no further attempts, and is compressible.
+    /// deadline, no job, no tenant, no restarts, no further attempts, and is compressible.
     pub fn new(id: String, arrival_s: f64, flows: Vec<Flow>) -> Self {
         Self {
             id,
@@ -181,6 +183,7 @@ impl Coflow {
             weight: 1.0,
             deadline_s: None,
             job: None,
+            tenant: None,
             restarts: Vec::new(),
             compressible: Compressible::default(),
             attempts: Vec::new(),

@@ -273,6 +273,10 @@ fn json_coflows() {
             "job: expected 1 to 1024 bytes, found \"\"",
         ),
         (
+            format!(r#"{{"id":"1","arrival_s":0,"flows":[{flow}],"tenant":""}}"#),
+            "tenant: expected 1 to 1024 bytes, found \"\"",
+        ),
+        (
             format!(r#"{{"id":"1","arrival_s":0,"flows":[{flow}],"weight":0}}"#),
             "weight: expected a positive number up to 1e18, found 0",
         ),

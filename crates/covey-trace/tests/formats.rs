@@ -47,7 +47,7 @@ fn json_lines_have_all_fields() {
         r#"{"covey_trace":1,"ports":3,"coflows":2}"#,
         "\n",
         r#"{"id":"b","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":0.1,"start_s":2.5}],"#,
-        r#""parents":["a"],"weight":2.5,"deadline_s":9.0,"job":"q42"}"#,
+        r#""parents":["a"],"weight":2.5,"deadline_s":9.0,"job":"q42","tenant":"etl"}"#,
         "\n",
         r#"{"id":"a","arrival_s":0,"flows":[{"src":2,"dst":2,"bytes":0}]}"#,
         "\n",
@@ -56,6 +56,7 @@ fn json_lines_have_all_fields() {
     let b = &trace.coflows[0];
     assert_eq!((b.parents.as_slice(), b.weight), ([1].as_slice(), 2.5));
     assert_eq!((b.deadline_s, b.job.as_deref()), (Some(9.0), Some("q42")));
+    assert_eq!((b.tenant.as_deref(), &trace.coflows[1].tenant), (Some("etl"), &None));
     assert_eq!(b.flows[0].start_s, 2.5);
     assert_eq!(trace.coflows[1].weight, 1.0);
     assert_eq!(written(&trace), text);
@@ -84,6 +85,7 @@ fn replicas_stand_side_by_side() {
     let mut trace = parse("4 2\n7 1500 1 3 1 1:6\n8 0 1 0 1 0:1");
     trace.coflows[0].parents.push(1);
     trace.coflows[0].job = Some("q".to_owned());
+    trace.coflows[0].tenant = Some("etl".to_owned());
     let double = replicate(&trace, 2).expect("two copies");
     assert_eq!(double.ports, 8);
     let ids: Vec<&str> = double.coflows.iter().map(|c| c.id.as_str()).collect();
@@ -92,6 +94,7 @@ fn replicas_stand_side_by_side() {
     assert_eq!(double.coflows[1].arrival_s, 1.5);
     assert_eq!(double.coflows[1].parents, [3]);
     assert_eq!(double.coflows[1].job.as_deref(), Some("q.1"));
+    assert_eq!(double.coflows[1].tenant.as_deref(), Some("etl"));
     assert_eq!(replicate(&trace, 1).ok(), Some(trace.clone()));
     let error = replicate(&trace, 0).map_err(|e| e.to_string());
     let expected = "copies: expected 1 to 250000, found 0";
@@ -118,6 +121,7 @@ prop_compose! {
         weight in prop_oneof![Just(1.0), 1e-300..1e18],
         deadline_s in prop::option::of(0.0..1e12),
         job in prop::option::of("\\PC{1,9}"),
+        tenant in prop::option::of("\\PC{1,9}"),
         restarts in prop::collection::vec(prop::option::of(0.0..1e12), 0..6),
         twice in any::<bool>(),
         off in any::<bool>(),
@@ -145,6 +149,7 @@ prop_compose! {
             weight,
             deadline_s,
             job,
+            tenant,
             restarts,
             compressible,
             attempts,

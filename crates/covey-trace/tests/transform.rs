@@ -314,6 +314,7 @@ fn each_receiver_becomes_a_coflow_of_the_same_job() {
     };
     let second = Coflow {
         job: Some("j".to_owned()),
+        tenant: Some("etl".to_owned()),
         parents: vec![0],
         ..Coflow::new("8".to_owned(), 2.0, vec![flow(0, 0, 0.0), flow(0, 1, 0.0)])
     };
@@ -331,6 +332,8 @@ fn each_receiver_becomes_a_coflow_of_the_same_job() {
     assert!(made[..2].iter().all(|c| of(c) == (1.0, 2.0, Some(9.0))));
     let jobs: Vec<_> = made.iter().filter_map(|c| c.job.as_deref()).collect();
     assert_eq!(jobs, ["7", "7", "j", "j"]);
+    let tenants: Vec<_> = made.iter().map(|c| c.tenant.as_deref()).collect();
+    assert_eq!(tenants, [None, None, Some("etl"), Some("etl")]);
     assert!(made[..2].iter().all(|c| c.parents.is_empty()));
     assert!(made[2..].iter().all(|c| c.parents == [0, 1]));
 }

@@ -80,7 +80,7 @@ fn simulate_writes_tables() {
     folder.results(&[&simulate[..], &tables].concat());
     let coflows = folder.read("coflows.csv");
     let mut lines = coflows.lines();
-    let header = "coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s,job,weight,deadline_s,deadline_met,saved_bytes,cpu_s";
+    let header = "coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s,job,weight,deadline_s,deadline_met,saved_bytes,cpu_s,tenant";
     assert_eq!(lines.next(), Some(header));
     assert_eq!(lines.next(), Some("1,0,10,10,1,10485760,10485760,0,,1,,,0,0"));
     assert_eq!(lines.next(), Some("2,0.5,14,13.5,2,4194304,2097152,0.5,,1,,,0,0"));

@@ -47,6 +47,7 @@ fn copy(coflow: &Coflow, c: u32, k: u32, shift: u32) -> Coflow {
         flows: coflow.flows.iter().map(shifted).collect(),
         parents: coflow.parents.iter().map(|p| p * k + c).collect(),
         job: coflow.job.as_ref().map(|job| format!("{job}.{c}")),
+        tenant: coflow.tenant.clone(),
         restarts: coflow.restarts.clone(),
         compressible: coflow.compressible.clone(),
         attempts: coflow.attempts.clone(),

@@ -57,6 +57,7 @@ pub fn split_receivers(workload: &Workload) -> Result<Workload, TraceError> {
                 flows: flows.iter().map(|&f| coflow.flows[f as usize]).collect(),
                 parents: parents.clone(),
                 job: Some(job.clone()),
+                tenant: coflow.tenant.clone(),
                 restarts: parts.restarts(coflow, r),
                 compressible: parts.compressible(coflow, r),
                 attempts: Vec::new(),
