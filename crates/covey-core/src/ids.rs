@@ -19,11 +19,22 @@ pub struct FlowId {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct PortId(pub u32);
 
+/// One of those who share the network; numbers are dense. Where nobody else does, it is 0.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
+pub struct TenantId(pub u32);
+
 /// A directed link of the fabric.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct LinkId(pub u32);
 
 impl CoflowId {
+    /// As an index of an array.
+    pub fn index(self) -> usize {
+        self.0 as usize
+    }
+}
+
+impl TenantId {
     /// As an index of an array.
     pub fn index(self) -> usize {
         self.0 as usize

@@ -51,6 +51,7 @@ pub mod sorted;
 mod split_mix;
 pub mod state;
 pub mod suggest;
+mod tenants;
 mod time;
 mod traffic;
 pub mod units;
@@ -70,7 +71,7 @@ pub use fabric::{
     BigSwitch, Ecmp, EcmpMode, Fabric, FabricError, FatTree, Graph, GraphParts, LeafSpine, Routes,
     Topology,
 };
-pub use ids::{CoflowId, FlowId, LinkId, PortId};
+pub use ids::{CoflowId, FlowId, LinkId, PortId, TenantId};
 pub use knowledge::{Clairvoyant, Knowledge, Named, NonClairvoyant, Unlabelled};
 pub use lineage::Lineage;
 pub use link_bits::{LinkBits, LinkWord};
@@ -80,7 +81,7 @@ pub use local::{LocalPolicy, LocalView, NodeId, NodeLink, Outbox, Seen};
 pub use nearest::Nearest;
 pub use observed::{Address, Observed};
 pub use ordered::Ordered;
-pub use plan::{Backfill, Entry, Group, Layers, Plan, Rank, Ranking, Rule, Share};
+pub use plan::{Backfill, Entry, Group, Layers, Plan, Rank, Ranking, Rule, Share, TenantPlan};
 pub use policy::{Answer, AnyPolicy, Policy, Wants};
 pub use promises::Promises;
 pub use regrouping::{Destination, Member, OwnGroup, Regrouping};
@@ -88,6 +89,7 @@ pub use remaining::Remaining;
 pub use rounding::rounded_bytes;
 pub use simd::{min_by_lane, minimum, positions_where};
 pub use split_mix::SplitMix;
+pub use tenants::for_each_tenant;
 pub use time::Time;
 pub use traffic::Traffic;
 pub use view::{PortLoad, Reported, View};

@@ -250,6 +250,18 @@ pub struct Ranking {
     pub compress_all: Option<Compression>,
     /// Whether entries keep their ranks from plan to plan ([`Plan::insert`]).
     pub is_kept: bool,
+    /// The plans of tenants, by [`TenantId`](crate::TenantId), if links are divided among tenants. They decide rates
+    /// then; `entries` are those of all of them, tenant by tenant.
+    pub tenants: Vec<TenantPlan>,
+}
+
+/// The plan of a tenant.
+#[derive(Debug, Clone, PartialEq)]
+pub struct TenantPlan {
+    /// Weight of the tenant, where tenants divide a link.
+    pub weight: f64,
+    /// The plan for the tenant's coflows.
+    pub ranking: Ranking,
 }
 
 impl Ranking {
@@ -369,7 +381,29 @@ impl<K: Knowledge> Plan<K> {
         self.ranking.compressions.clear();
         self.ranking.compress_all = None;
         self.ranking.is_kept = false;
+        self.ranking.tenants.clear();
         self.wakes.clear();
+        self.edits.rewrite();
+    }
+
+    /// Writes the plans of tenants. Wake-ups stay.
+    pub(crate) fn write_tenants(&mut self, plans: impl Iterator<Item = TenantPlan>) {
+        let mut all = Ranking::default();
+        for (tenant, mut plan) in (0..).zip(plans) {
+            // Allocators of tenants begin from nothing in each round.
+            plan.ranking.is_kept = false;
+            let TenantPlan { ranking, .. } = &plan;
+            let first = all.compressions.len() as u16;
+            for (place, (_, entry)) in (0..).zip(ranking.entries.iter()) {
+                let compressed = entry.compressed.map(|k| first + k);
+                let rank = Rank { keys: [tenant, place], ..Rank::default() };
+                all.entries.push(rank, Entry { compressed, ..*entry });
+            }
+            all.compressions.extend_from_slice(&ranking.compressions);
+            all.compress_all = all.compress_all.or(ranking.compress_all);
+            all.tenants.push(plan);
+        }
+        self.ranking = all;
         self.edits.rewrite();
     }
 

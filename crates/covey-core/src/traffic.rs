@@ -1,6 +1,6 @@
 //! The coflows that are present, together with their rates.
 
-use crate::alloc::{Allocator, PlanError};
+use crate::alloc::{Allocator, PlanError, TenantShares};
 use crate::demand::Demand;
 use crate::event::Event;
 use crate::fabric::Fabric;
@@ -16,6 +16,8 @@ use crate::time::Time;
 pub struct Traffic {
     state: State,
     allocator: Allocator,
+    /// Where links are divided among tenants, what is behind the rates of `allocator`.
+    tenants: TenantShares,
     now: Time,
     pub(crate) ended: Ended,
     /// The coflows that are present, by the external id of their DAG.
@@ -75,6 +77,7 @@ impl Traffic {
         Traffic {
             state: State::new(fabric),
             allocator,
+            tenants: TenantShares::default(),
             now: Time::ZERO,
             ended: Ended::default(),
             dags: Sorted::default(),
@@ -86,6 +89,7 @@ impl Traffic {
     pub fn clear(&mut self) {
         self.state.clear();
         self.allocator.clear();
+        self.tenants.clear();
         self.now = Time::ZERO;
         let Ended { flows, drained, complete, leaving } = &mut self.ended;
         flows.clear();
@@ -143,8 +147,13 @@ impl Traffic {
 
     /// Adds flows to a coflow that is present; none of them has started.
     pub fn extend(&mut self, id: CoflowId, flows: impl Iterator<Item = FlowSpec> + Clone) {
-        self.allocator.before_positions_change(&self.state, id);
+        self.before_positions_change(id);
         self.state.extend(id, flows);
+    }
+
+    fn before_positions_change(&mut self, id: CoflowId) {
+        self.allocator.before_positions_change(&self.state, id);
+        self.tenants.forget(&self.state, id);
     }
 
     /// Starts a flow. Returns whether it has bytes to send; if not, it is to be
@@ -276,7 +285,7 @@ impl Traffic {
         if let Some(of) = moved.first().and_then(from)
             && moved.iter().all(|moved| from(moved) == Some(of))
         {
-            self.allocator.before_positions_change(&self.state, group);
+            self.before_positions_change(group);
             self.state.reserve(group, of);
         }
     }
@@ -335,6 +344,7 @@ impl Traffic {
     /// A coflow that has left, and of which the policy was told, is forgotten; its id will be used again.
     pub(crate) fn forget(&mut self, id: CoflowId) {
         self.allocator.forget(&self.state, id);
+        self.tenants.forget(&self.state, id);
         self.dags.remove(&(self.state.coflow(id).registration.lineage.external, id));
         self.state.release(id);
     }
@@ -360,6 +370,9 @@ impl Traffic {
 
     /// Has the allocator share the links as the plan says.
     pub(crate) fn share(&mut self, ranking: &Ranking) -> Result<(), PlanError> {
-        self.allocator.allocate(&self.state, ranking)
+        if ranking.tenants.is_empty() {
+            return self.allocator.allocate(&self.state, ranking);
+        }
+        self.tenants.share(&mut self.state, &mut self.allocator, &ranking.tenants)
     }
 }

@@ -63,7 +63,7 @@ use std::marker::PhantomData;
 
 use crate::codec::{Codec, Compression};
 use crate::fabric::Fabric;
-use crate::ids::{CoflowId, FlowId, LinkId, PortId};
+use crate::ids::{CoflowId, FlowId, LinkId, PortId, TenantId};
 use crate::knowledge::{Clairvoyant, Knowledge, Named, Unlabelled};
 use crate::lineage::Lineage;
 use crate::observed::Observed;
@@ -75,7 +75,18 @@ use crate::time::Time;
 pub struct View<'a, K> {
     state: &'a State,
     now: Time,
+    /// What it shows of all coflows, if that is not everything.
+    shown: Option<&'a Shown>,
     knowledge: PhantomData<K>,
+}
+
+/// The coflows that a [`View`] shows.
+#[derive(Debug, Default)]
+pub(crate) struct Shown {
+    /// Those present, in the order of [`View::coflows`].
+    pub present: Vec<CoflowId>,
+    /// See [`View::changed`].
+    pub changed: Vec<CoflowId>,
 }
 
 impl<K> Clone for View<'_, K> {
@@ -107,7 +118,20 @@ pub struct PortLoad {
 impl<'a, K: Knowledge> View<'a, K> {
     /// What a driver shows to a policy at `now`.
     pub fn new(state: &'a State, now: Time) -> View<'a, K> {
-        View { state, now, knowledge: PhantomData }
+        View { state, now, shown: None, knowledge: PhantomData }
+    }
+
+    /// The same view of some of the coflows.
+    pub(crate) fn showing<'b>(&self, shown: &'b Shown) -> View<'b, K>
+    where
+        'a: 'b,
+    {
+        View { shown: Some(shown), ..*self }
+    }
+
+    /// To whom a coflow belongs.
+    pub(crate) fn tenant(&self, id: CoflowId) -> TenantId {
+        self.coflow(id).registration.tenant
     }
 
     fn coflow(&self, id: CoflowId) -> &'a CoflowState {
@@ -137,7 +161,7 @@ impl<'a, K: Knowledge> View<'a, K> {
 
     /// Coflows present, in order of arrival; ties in the order of the trace.
     pub fn coflows(&self) -> &'a [CoflowId] {
-        self.state.present()
+        self.shown.map_or(self.state.present(), |shown| &shown.present)
     }
 
     /// Whether a coflow has arrived and not ended.
@@ -177,7 +201,7 @@ impl<'a, K: Knowledge> View<'a, K> {
     /// Coflows whose flows, or what is left of them, may have changed since the last plan, in no
     /// particular order; some of them may have gone.
     pub fn changed(&self) -> &'a [CoflowId] {
-        self.state.changed()
+        self.shown.map_or(self.state.changed(), |shown| &shown.changed)
     }
 
     /// Whether two coflows can have met, directly or through a chain of others.

@@ -184,6 +184,12 @@ impl Wakes {
         self.fresh.clear();
     }
 
+    /// Asks for these alone.
+    pub(crate) fn replace(&mut self, wakes: &[Wake]) {
+        self.clear();
+        wakes.iter().for_each(|&wake| self.ask(wake));
+    }
+
     pub(crate) fn clear_times(&mut self) {
         self.times.clear();
     }

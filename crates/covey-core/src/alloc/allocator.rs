@@ -5,6 +5,7 @@ use super::all_flows::mode::{AllFlows, serves_all_flows};
 use super::all_flows::running_flows::RunningFlows;
 use super::classes::class_shares::ClassShares;
 use super::error::PlanError;
+use super::flow_rate::FlowRate;
 use super::kept::coflow_allocation::CoflowAllocation;
 use super::kept::kept_plan::KeptPlan;
 use super::rates::BulkRates;
@@ -76,6 +77,36 @@ impl Allocator {
         self.emptied.clear();
         self.is_new_plan = true;
         self.none_is_provisional = false;
+    }
+
+    /// Forgets everything but its memory and which flows run by matching: these go first on the next pass.
+    pub fn start_over(&mut self) {
+        let running = self.pass.coflows.running();
+        self.clear();
+        self.pass.coflows.resume(running);
+    }
+
+    /// Takes over the rates of flows that others have decided: `rates_of` writes those of a coflow, each flow once.
+    pub fn take_over(
+        &mut self,
+        state: &State,
+        mut rates_of: impl FnMut(CoflowId, &mut Vec<FlowRate>),
+    ) {
+        self.start_pass(state, true);
+        self.all_flows.turn_off();
+        let Pass { coflows, .. } = &mut self.pass;
+        let mut rates = Vec::new();
+        for &id in state.present() {
+            rates_of(id, &mut rates);
+            rates.retain(|flow| flow.rate > 0.0);
+            let pass = coflows.pass;
+            let main = &mut coflows[id].main;
+            main.confirmed_in = pass;
+            if main.take_over(id, state.coflow(id).demand(), &rates) {
+                coflows.report(id);
+            }
+        }
+        self.pass.end(state);
     }
 
     /// The rates of the last [`Allocator::allocate`].
@@ -238,17 +269,23 @@ impl Allocator {
         let serves_all_flows = serves_all_flows(ranking);
         let keeps = !serves_all_flows && self.goes_by_steps(ranking);
         self.is_new_plan |= std::mem::replace(&mut self.kept.is_on, keeps) != keeps;
-        self.pass.start(state, std::mem::take(&mut self.is_new_plan));
-        while let Some(id) = self.emptied.pop().or_else(|| self.compression_changed.pop()) {
-            if state.is_present(id) {
-                self.pass.coflows.report(id);
-            }
-        }
+        let is_new_plan = std::mem::take(&mut self.is_new_plan);
+        self.start_pass(state, is_new_plan);
         if serves_all_flows {
             self.share_among_all_flows(state, ranking)
         } else {
             self.all_flows.turn_off();
             self.share_among_coflows(state, ranking)
+        }
+    }
+
+    /// Begins a pass. Coflows whose compression rates have changed count as changed.
+    fn start_pass(&mut self, state: &State, is_new_plan: bool) {
+        self.pass.start(state, is_new_plan);
+        while let Some(id) = self.emptied.pop().or_else(|| self.compression_changed.pop()) {
+            if state.is_present(id) {
+                self.pass.coflows.report(id);
+            }
         }
     }
 

@@ -55,4 +55,7 @@ pub enum PlanError {
     /// The weight of a layer is not a finite number above zero.
     #[error("gives a layer the weight {0}: expected a finite number above zero")]
     Weight(f64),
+    /// The weight of a tenant is not a finite number above zero.
+    #[error("gives a tenant the weight {0}: expected a finite number above zero")]
+    TenantWeight(f64),
 }

@@ -61,6 +61,7 @@
 //! - `classes`: flows in classes, on paths of any number of links; also all flows alike, where a fabric
 //!   has inner links. It uses `water` only.
 //! - `allocator`: the [`Allocator`], which reads a plan and chooses among these.
+//! - `tenants`: capacity divided among tenants, with an [`Allocator`] for each.
 
 mod all_flows;
 mod allocator;
@@ -74,6 +75,7 @@ mod measure;
 mod rates;
 mod rules;
 mod sequence;
+mod tenants;
 mod water;
 
 pub use all_flows::flow_fair_share::FlowFairShare;
@@ -86,3 +88,4 @@ pub use kept::coflow_allocation::CoflowAllocation;
 pub use kept::incremental_max_min::LevelChange;
 pub use measure::Measure;
 pub use rates::BulkRates;
+pub use tenants::TenantShares;

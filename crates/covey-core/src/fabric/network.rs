@@ -106,6 +106,11 @@ impl Fabric {
         &self.capacity
     }
 
+    /// Exchanges the capacities of all links.
+    pub(crate) fn swap_capacity(&mut self, capacity: &mut Vec<f64>) {
+        std::mem::swap(&mut self.capacity, capacity);
+    }
+
     /// The link out of a port.
     pub fn egress(&self, port: PortId) -> LinkId {
         LinkId(port.0)

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use crate::codec::Compression;
 use crate::compressed::Compressed;
 use crate::demand::Demand;
-use crate::ids::{CoflowId, PortId};
+use crate::ids::{CoflowId, PortId, TenantId};
 use crate::lineage::Lineage;
 use crate::observed::Observed;
 use crate::time::Time;
@@ -30,6 +30,8 @@ pub struct Registration {
     /// Compressed bytes for each raw byte of its flows, above 0, if that is known; 1 if it is not to be
     /// compressed.
     pub ratio: Option<f64>,
+    /// To whom it belongs.
+    pub tenant: TenantId,
 }
 
 impl Default for Registration {
@@ -42,6 +44,7 @@ impl Default for Registration {
             lineage: Lineage::default(),
             inherited_bytes: 0.0,
             ratio: None,
+            tenant: TenantId::default(),
         }
     }
 }

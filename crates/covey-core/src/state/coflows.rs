@@ -2,6 +2,7 @@
 
 use super::coflow::{CoflowState, Finished, FlowSpec, Newcomer, Progress, Registration, Reserved};
 use super::dirty::Dirty;
+use super::part::Part;
 use crate::codec::{Codec, Compression};
 use crate::compressed::Compressed;
 use crate::demand::{Builder, Demand};
@@ -107,6 +108,13 @@ impl State {
     /// Coflows present, in the order of [`State::order`].
     pub fn present(&self) -> &[CoflowId] {
         &self.present
+    }
+
+    /// Exchanges the capacity of links and the list of coflows that are present with those of a part of the network.
+    /// Whoever swaps swaps back: all else stays as it is.
+    pub(crate) fn swap(&mut self, part: &mut Part) {
+        self.fabric.swap_capacity(&mut part.capacity);
+        std::mem::swap(&mut self.present, &mut part.present);
     }
 
     /// Whether a coflow is present.

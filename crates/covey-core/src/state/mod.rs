@@ -8,6 +8,8 @@ mod coflow;
 mod coflows;
 mod dirty;
 mod domains;
+mod part;
 
 pub use coflow::{CoflowState, FlowSpec, Newcomer, Progress, Registration};
 pub use coflows::State;
+pub(crate) use part::Part;

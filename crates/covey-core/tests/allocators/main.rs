@@ -7,6 +7,7 @@ mod histories;
 mod kept;
 mod known_answers;
 mod orders;
+mod tenants;
 
 use std::collections::BTreeMap;
 use std::slice;

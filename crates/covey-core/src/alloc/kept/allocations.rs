@@ -56,6 +56,24 @@ impl Allocations {
         self.changed.clear();
     }
 
+    /// The flows that run by matching: the coflows, and the flows of each in the order in which they take, before
+    /// backfill and after it.
+    pub fn running(&mut self) -> Vec<(usize, [Vec<u32>; 2])> {
+        let running = |(k, coflow): (usize, &mut CoflowAllocation)| {
+            let running = [&coflow.provisional, &coflow.main].map(|part| part.matched.running());
+            running.iter().any(|flows| !flows.is_empty()).then_some((k, running))
+        };
+        self.by_coflow.iter_mut().enumerate().filter_map(running).collect()
+    }
+
+    /// Has these flows go first on the next pass.
+    pub fn resume(&mut self, running: Vec<(usize, [Vec<u32>; 2])>) {
+        for (k, [provisional, main]) in running {
+            self.by_coflow[k].provisional.matched.resume(provisional);
+            self.by_coflow[k].main.matched.resume(main);
+        }
+    }
+
     /// A coflow's allocation, if it has ever been present.
     pub fn get_mut(&mut self, id: CoflowId) -> Option<&mut CoflowAllocation> {
         self.by_coflow.get_mut(id.index())

@@ -453,6 +453,24 @@ impl EntryAllocation {
         follows
     }
 
+    /// Takes over the rates of flows of a coflow, which others have decided. Returns whether they are new.
+    pub fn take_over(&mut self, id: CoflowId, demand: &Demand, rates: &[FlowRate]) -> bool {
+        if self.rates.flow_rates == rates {
+            return false;
+        }
+        self.clear();
+        self.decided = Some((Group::Coflow(id), Rule::Hold));
+        for ends in [&mut self.before, &mut self.after] {
+            ends.resize(demand.links().len(), 0.0);
+        }
+        for flow in rates {
+            self.total += flow.rate;
+            demand.path(flow.position as usize).for_each(|l| self.before[l] += flow.rate);
+        }
+        self.rates.flow_rates.extend_from_slice(rates);
+        true
+    }
+
     fn sum_up(&mut self, demand: &Demand) {
         let senders = demand.senders();
         self.total = sum_of_differences(&self.before[..senders], &self.after[..senders]);

@@ -108,6 +108,25 @@ impl FlowsAtPorts {
         self.flows.truncate(kept);
     }
 
+    /// Flows that ran before a decision from nothing take what is free.
+    pub fn resume(
+        &mut self,
+        decision: &mut Decision<'_>,
+        flows: &[u32],
+        idle: &mut IdlePorts,
+        changes: &mut Vec<FlowRate>,
+    ) {
+        if flows.is_empty() {
+            return;
+        }
+        idle.opened.clone_from(&self.open);
+        for position in flows.iter().map(|&position| position as usize) {
+            if decision.demand.is_active(position) {
+                changes.extend(self.begin_flow(decision, position, &mut idle.opened));
+            }
+        }
+    }
+
     /// Flows that do not run take what is left: those with an end that has opened, or all (`anywhere`). They do so
     /// sender by sender in order, or the most loaded ports first.
     pub fn begin(

@@ -151,6 +151,22 @@ impl FlowsOnPaths {
         *kept = (kept.0 + moved.0, kept.1 + moved.1);
     }
 
+    /// Flows that ran before a decision from nothing take what is free.
+    pub fn resume(
+        &mut self,
+        decision: &mut Decision<'_>,
+        flows: &[u32],
+        changes: &mut Vec<FlowRate>,
+    ) {
+        for position in flows.iter().map(|&position| position as usize) {
+            let demand = decision.demand;
+            let is_free = demand.path(position).all(|l| decision.after[l] > 0.0);
+            if demand.is_active(position) && is_free {
+                changes.push(self.begin_flow(decision, position));
+            }
+        }
+    }
+
     /// Flows that do not run take what is left: those with a link that has opened, or all (`anywhere`); in order of
     /// position, or the most loaded ports first.
     pub fn begin(

@@ -42,6 +42,8 @@ pub struct MatchedFlows {
     /// New rates of flows whose rate the last decision changed: first those that ran before, in
     /// order, then those that have begun.
     changes: Vec<FlowRate>,
+    /// Flows that go first on a decision from nothing.
+    resumed: Vec<u32>,
 }
 
 /// Working memory.
@@ -66,6 +68,16 @@ impl MatchedFlows {
         &self.changes
     }
 
+    /// The flows that run, in the order in which they take.
+    pub fn running(&self) -> Vec<u32> {
+        self.flow_rates().map(|flow| flow.position).collect()
+    }
+
+    /// The next decision, which is one from nothing, lets these flows go first.
+    pub fn resume(&mut self, running: Vec<u32>) {
+        self.resumed = running;
+    }
+
     /// To be called before each decision.
     pub fn forget_changes(&mut self) {
         self.changes.clear();
@@ -74,6 +86,7 @@ impl MatchedFlows {
     /// All flows stop.
     pub fn withdraw(&mut self) {
         self.valid = false;
+        self.resumed.clear();
         let stopped = |flow: FlowRate| FlowRate { rate: 0.0, ..flow };
         self.changes.extend(self.at_ports.rates().chain(self.on_paths.rates()).map(stopped));
         self.at_ports.clear();
@@ -119,6 +132,7 @@ impl MatchedFlows {
             let flows = &mut self.at_ports;
             flows.find(&mut decision, (before, found), anywhere);
             flows.keep(&mut decision, touched, &mut self.changes);
+            flows.resume(&mut decision, &self.resumed, ports, &mut self.changes);
             flows.begin(&mut decision, anywhere, self.most_loaded_first, ports, &mut self.changes);
         } else {
             let flows = &mut self.on_paths;
@@ -126,8 +140,10 @@ impl MatchedFlows {
             if any_crossed || touched {
                 flows.keep(&mut decision, touched, &mut self.changes);
             }
+            flows.resume(&mut decision, &self.resumed, &mut self.changes);
             flows.begin(&mut decision, anywhere, self.most_loaded_first, paths, &mut self.changes);
         }
+        self.resumed.clear();
         if is_new {
             left.insert_below(before.len());
         }

@@ -5,7 +5,7 @@ pub mod random;
 
 use covey_core::alloc::Allocator;
 use covey_core::state::{FlowSpec, Registration, State};
-use covey_core::{CoflowId, Fabric, FlowId, PortId};
+use covey_core::{CoflowId, Fabric, FlowId, PortId, TenantId};
 
 /// A flow in short.
 pub fn flow(src: u32, dst: u32, bytes: f64) -> FlowSpec {
@@ -20,6 +20,7 @@ pub struct World {
 }
 
 /// A flow as the definitions see it.
+#[derive(Clone)]
 pub struct NaiveFlow {
     pub id: FlowId,
     pub path: Vec<usize>,
@@ -38,7 +39,12 @@ impl World {
 
     /// A coflow arrives and starts all its flows.
     pub fn arrive(&mut self, flows: &[FlowSpec]) -> CoflowId {
-        let registration = Registration::default();
+        self.arrive_for(TenantId::default(), flows)
+    }
+
+    /// The same for a coflow of a tenant.
+    pub fn arrive_for(&mut self, tenant: TenantId, flows: &[FlowSpec]) -> CoflowId {
+        let registration = Registration { tenant, ..Registration::default() };
         let coflow = self.state.register(registration, flows.iter().copied());
         for index in 0..flows.len() as u32 {
             self.state.start(FlowId { coflow, index });

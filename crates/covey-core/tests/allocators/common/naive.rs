@@ -2,7 +2,9 @@
 
 use std::cmp::Reverse;
 
-use covey_core::{Backfill, CoflowId, Entry, FlowId, Group, Layers, LinkId, Ranking, Rule};
+use covey_core::{
+    Backfill, CoflowId, Entry, FlowId, Group, Layers, LinkId, Ranking, Rule, TenantPlan,
+};
 
 use super::{NaiveFlow, World};
 
@@ -26,9 +28,70 @@ pub fn rates(world: &World, ranking: &Ranking) -> Option<Vec<f64>> {
 /// Like [`rates`], under strict layers, if flows ran before. `running` contains these flows, and
 /// afterwards the flows that run now.
 pub fn rates_after(world: &World, ranking: &Ranking, running: &mut Running) -> Option<Vec<f64>> {
+    rates_of(world.flows(), world.state.fabric().capacity(), ranking, running)
+}
+
+/// Rates of flows whose coflows belong to tenants.
+pub fn by_tenant(world: &World, plans: &[TenantPlan]) -> Option<Vec<f64>> {
+    by_tenant_after(world, plans, &mut Vec::new())
+}
+
+/// Like [`by_tenant`], under strict layers, if flows of tenants ran before, as [`rates_after`] has it.
+pub fn by_tenant_after(
+    world: &World,
+    plans: &[TenantPlan],
+    running: &mut Vec<Running>,
+) -> Option<Vec<f64>> {
+    running.resize_with(plans.len(), Running::default);
+    let (flows, capacity) = (world.flows(), world.state.fabric().capacity());
+    let tenant = |f: &usize| world.state.coflow(flows[*f].id.coflow).registration.tenant.index();
+    let of = |k: usize| (0..flows.len()).filter(|f| tenant(f) == k).collect::<Vec<usize>>();
+    let used = |rates: &[f64], by: &[usize]| {
+        let mut used = vec![0.0; capacity.len()];
+        for &f in by {
+            flows[f].path.iter().for_each(|&l| used[l] += rates[f]);
+        }
+        used
+    };
+    let all: Vec<usize> = (0..flows.len()).collect();
+    let mut rates = vec![0.0; flows.len()];
+    for _ in 0..4 * plans.len() {
+        let now = used(&rates, &all);
+        let has_spare = |l: usize| capacity[l] - now[l] > capacity[l] * NEGLIGIBLE;
+        let able = |f: &usize| flows[*f].path.iter().all(|&l| has_spare(l));
+        let wants =
+            |k: usize, l: usize| of(k).iter().any(|f| able(f) && flows[*f].path.contains(&l));
+        let wanted: Vec<Vec<bool>> =
+            (0..plans.len()).map(|k| (0..capacity.len()).map(|l| wants(k, l)).collect()).collect();
+        if !wanted.iter().flatten().any(|wants| *wants) {
+            break;
+        }
+        for (k, plan) in plans.iter().enumerate().filter(|(k, _)| wanted[*k].contains(&true)) {
+            let (mine, others) = (used(&rates, &of(k)), used(&rates, &all));
+            let weight = |j: usize, l: usize| if wanted[j][l] { plans[j].weight } else { 0.0 };
+            let offered = (0..capacity.len()).map(|l| {
+                let sum: f64 = (k..plans.len()).map(|j| weight(j, l)).sum();
+                let part = if wanted[k][l] { weight(k, l) / sum } else { 0.0 };
+                mine[l] + ((capacity[l] - others[l]) * part).max(0.0)
+            });
+            let offered: Vec<f64> = offered.collect();
+            let own = of(k).iter().map(|&f| flows[f].clone()).collect();
+            let new = rates_of(own, &offered, &plan.ranking, &mut running[k])?;
+            of(k).iter().zip(new).for_each(|(&f, new)| rates[f] = new);
+        }
+    }
+    Some(rates)
+}
+
+/// Rates of these flows alone, on links of these capacities.
+fn rates_of(
+    flows: Vec<NaiveFlow>,
+    capacity: &[f64],
+    ranking: &Ranking,
+    running: &mut Running,
+) -> Option<Vec<f64>> {
     let before = std::mem::take(running);
-    let capacity = world.state.fabric().capacity();
-    let mut table = Table { flows: world.flows(), rates: Vec::new(), capacity: capacity.to_vec() };
+    let mut table = Table { flows, rates: Vec::new(), capacity: capacity.to_vec() };
     table.rates.resize(table.flows.len(), 0.0);
     let mut spare = capacity.to_vec();
     // The rates that each entry gives to every flow.

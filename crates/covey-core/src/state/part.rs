@@ -1,0 +1,12 @@
+//! A part of the network.
+
+use crate::ids::CoflowId;
+
+/// What [`State::swap`](super::State::swap) exchanges: a network for some of the coflows.
+#[derive(Debug, Default)]
+pub(crate) struct Part {
+    /// Bytes per second of each link.
+    pub capacity: Vec<f64>,
+    /// Coflows, in the order of [`State::order`](super::State::order).
+    pub present: Vec<CoflowId>,
+}
