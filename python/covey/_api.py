@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
@@ -108,6 +108,7 @@ def simulate(
     seed: int | None = None,
     rung: str | None = None,
     metric: str | os.PathLike[str] | None = None,
+    tenants: Mapping[str, float] | None = None,
     bound: bool = False,
     timeline: bool = False,
     progress: bool | None = None,
@@ -125,6 +126,8 @@ def simulate(
     `rung` is a name of the ladder of ``covey trace records``: it changes when coflows arrive and flows
     start, and gives flows the addresses and ports that policies without labels see. `metric` is a file
     that ``covey identify --train`` wrote; "coda" compares flows by it.
+    `tenants` are weights of the trace's tenants, by name: every link is divided among them by weight, and
+    each has an instance of the policy. Without weights tenants count for nothing.
     `bound` also computes a mean CCT that no schedule can beat. `timeline` records who sends when,
     which takes much longer than the simulation itself. `progress` shows a bar, or not; by default
     after a second, on a terminal or in a notebook. `stop` stops it from another thread.
@@ -144,6 +147,7 @@ def simulate(
             seed=seed,
             rung=rung,
             metric=None if metric is None else os.fspath(metric),
+            tenants=weights(tenants),
             bound=bound,
             timeline=timeline,
             baseline=None,
@@ -152,6 +156,20 @@ def simulate(
             progress=tell,
             stop=stop,
         )[0]
+
+
+def weights(tenants: Mapping[str, float] | None) -> str | None:
+    """Write the weights of tenants as on the command line."""
+    if tenants is None:
+        return None
+    if not isinstance(tenants, Mapping):
+        message = f"tenants: expected weights by name, like {{'etl': 3}}, found {tenants!r}"
+        raise InputError(message)
+    for name in tenants:
+        if "," in name:
+            message = f"tenants: expected names without a comma, found {name!r}"
+            raise InputError(message)
+    return ",".join(f"{name}={weight}" for name, weight in tenants.items())
 
 
 def listed(policies: str | Iterable[PolicyLike]) -> list[PolicyLike]:
@@ -179,6 +197,7 @@ def compare(
     seed: int | None = None,
     rung: str | None = None,
     metric: str | os.PathLike[str] | None = None,
+    tenants: Mapping[str, float] | None = None,
     jct_shares: int | None = None,
     timeline: bool = False,
     jobs: int | None = None,
@@ -208,6 +227,7 @@ def compare(
             seed=seed,
             rung=rung,
             metric=None if metric is None else os.fspath(metric),
+            tenants=weights(tenants),
             bound=sim == "exact",
             timeline=timeline,
             baseline=baseline,

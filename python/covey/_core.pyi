@@ -530,6 +530,7 @@ def run(
     bound: bool,
     rung: str | None,
     metric: str | None,
+    tenants: str | None,
     timeline: bool,
     baseline: str | None,
     jct_shares: int | None,

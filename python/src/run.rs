@@ -121,7 +121,7 @@ pub struct Comparison {
 /// Simulates policies (each a text, or a label and an instance of `covey.Policy`) on a trace.
 /// `progress` is called with the number of coflows that have ended, over all policies.
 #[pyfunction]
-#[pyo3(signature = (trace, policies, *, fabric, port_rate, cpu, sim, barrier, seed, bound, rung, metric, timeline, baseline, jct_shares, jobs, progress, stop))]
+#[pyo3(signature = (trace, policies, *, fabric, port_rate, cpu, sim, barrier, seed, bound, rung, metric, tenants, timeline, baseline, jct_shares, jobs, progress, stop))]
 #[allow(clippy::too_many_arguments, reason = "they are keywords in Python")]
 pub fn run(
     py: Python<'_>,
@@ -136,6 +136,7 @@ pub fn run(
     bound: bool,
     rung: Option<String>,
     metric: Option<PathBuf>,
+    tenants: Option<String>,
     timeline: bool,
     baseline: Option<&str>,
     jct_shares: Option<u64>,
@@ -149,7 +150,7 @@ pub fn run(
         "philae-authors" => Some(Simulator::PhilaeAuthors),
         _ => return Err(bad("sim", "exact, coflowsim or philae-authors", sim)),
     };
-    let setup = Setup { fabric, port_rate, cpu, emulated, barrier, seed, rung, metric };
+    let setup = Setup { fabric, port_rate, cpu, emulated, barrier, seed, rung, metric, tenants };
     if emulated.is_some() && (bound || timeline) {
         let argument = if bound { "bound" } else { "timeline" };
         return Err(bad(argument, "sim='exact' with it", sim));

@@ -23,13 +23,14 @@ use crate::wakes::{Sender, Wake};
 /// is `weights[k]`, and 1 for tenants beyond them.
 ///
 /// # Errors
-/// The policy that `make` has made, if it does not see coflows: it cannot know to whom a flow belongs.
+/// The policy that `make` has made, if it puts flows into groups of its own: it cannot know to whom a flow belongs.
 pub fn for_each_tenant(
     weights: Vec<f64>,
     mut make: impl FnMut() -> AnyPolicy + Send + 'static,
 ) -> Result<AnyPolicy, AnyPolicy> {
     const SAME: &str = "instances of one policy";
     match make() {
+        own_groups if own_groups.wants().regroups => Err(own_groups),
         AnyPolicy::Clairvoyant(first) => {
             let more = move || match make() {
                 AnyPolicy::Clairvoyant(policy) => policy,

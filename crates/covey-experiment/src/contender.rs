@@ -25,6 +25,8 @@ pub struct Contender {
     pub(crate) measured_codec: Option<Codec>,
     /// The policy itself, for one of the simulators.
     pub(crate) policy: Simulated,
+    /// Makes the policy again, if it is in the registry.
+    pub(crate) again: Option<Box<dyn FnMut() -> AnyPolicy + Send>>,
     /// An observer of the exact simulation.
     pub(crate) observer: Option<Box<dyn Observer + Send>>,
 }
@@ -45,6 +47,7 @@ impl Contender {
             compression: None,
             measured_codec: None,
             policy: Simulated::Exactly(policy),
+            again: None,
             observer: None,
         }
     }
@@ -65,6 +68,7 @@ impl Contender {
             compression: None,
             measured_codec: None,
             policy: Simulated::Emulated(emulation),
+            again: None,
             observer: None,
         }
     }

@@ -1,11 +1,12 @@
-//! Settings that change nothing.
+//! Settings that change nothing, and what is guessed.
 
 use covey_trace::Workload;
 
 use crate::{Contender, Setup};
 
 impl Setup {
-    /// The settings that change nothing for these contenders on the workload of `trace`: a line for each.
+    /// The settings that change nothing for these contenders on the workload of `trace`, and what is guessed of its
+    /// tenants: a line for each.
     pub fn without_effect(
         &self,
         trace: &str,
@@ -36,6 +37,7 @@ impl Setup {
                 "barrier=false changes nothing: no coflow of the trace has parents".to_owned(),
             );
         }
+        lines.extend(self.guessed_tenants(workload));
         lines
     }
 

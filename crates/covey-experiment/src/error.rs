@@ -1,5 +1,6 @@
 //! Errors of experiments.
 
+use covey_core::alloc::PlanError;
 use covey_emulate::{EmulationError, EmulationSpecError};
 use covey_identify::MetricError;
 use covey_sched::SpecError;
@@ -76,6 +77,7 @@ impl Error {
                     | SimError::Resolution { .. }
                     | SimError::Part { .. }
                     | SimError::NeverReturns { .. }
+                    | SimError::Plan { source: PlanError::StartsOfATenant, .. }
             ),
             Error::Report(_) => false,
             _ => true,

@@ -14,6 +14,7 @@ use covey_trace::{Availability, Workload};
 use crate::contender::Simulated;
 use crate::parallel::{self, Task};
 use crate::progress::Watch;
+use crate::tenants::Tenants;
 use crate::{Contender, Error, Progress, Setup};
 
 /// A workload and the network on which policies are simulated.
@@ -28,6 +29,8 @@ pub struct Experiment<'a> {
     appearing: Option<&'a [Observed]>,
     /// Empty if only ports limit rates.
     tiers: Vec<Tier>,
+    /// If tenants share the network.
+    tenants: Option<Tenants>,
 }
 
 impl<'a> Experiment<'a> {
@@ -47,7 +50,7 @@ impl<'a> Experiment<'a> {
     /// [`Experiment::new`] on a network that [`Setup::place`] has made.
     ///
     /// # Errors
-    /// If the speed of ports or the share of processors is out of range.
+    /// If the speed of ports, the share of processors or the weight of a tenant is out of range.
     pub fn on(
         network: Network,
         workload: &'a Workload,
@@ -66,6 +69,7 @@ impl<'a> Experiment<'a> {
             barrier: setup.barrier,
             emulated: setup.emulated.is_some(),
             appearing: None,
+            tenants: setup.tenants_of(workload)?,
             processors: Availability::open(&setup.cpu, workload.ports, workload.origin)?,
         })
     }
@@ -154,20 +158,35 @@ impl<'a> Experiment<'a> {
         bounds(&wire, fabric).mean_cct_s
     }
 
+    /// The weights of the trace's tenants, if they share the network.
+    fn tenant_weights(&self) -> Vec<f64> {
+        let Some(tenants) = &self.tenants else { return Vec::new() };
+        let weight = |name| tenants.weight_of(name).expect("a tenant of the trace");
+        covey_report::tenants(self.workload).iter().map(weight).collect()
+    }
+
     /// Simulates one contender.
     fn simulate(
         &self,
         contender: Contender,
         mut watch: Watch<'_>,
     ) -> Result<(Outcome, RunInfo), Error> {
-        let Contender { label, name, params, policy, observer, measured_codec, .. } = contender;
+        let Contender { label, name, params, policy, observer, measured_codec, again, .. } =
+            contender;
         let started = Instant::now();
         let outcome = match policy {
-            Simulated::Exactly(mut policy) => {
+            Simulated::Exactly(policy) => {
+                let mut policy = match &self.tenants {
+                    Some(tenants) => tenants.divide(policy, again, &label)?,
+                    None => policy,
+                };
                 let mut simulator = Simulator::new(self.network.fabric().clone())
                     .barrier(self.barrier)
                     .with_measured_codec(measured_codec)
                     .with_processors(self.processors.clone());
+                if let Some(tenants) = &self.tenants {
+                    simulator = simulator.with_tenants(tenants.of_coflow.clone());
+                }
                 if let (Some(flows), AnyPolicy::Unlabelled(_)) = (self.appearing, &policy) {
                     simulator = simulator.with_appearance(flows.to_vec());
                 }
@@ -196,6 +215,7 @@ impl<'a> Experiment<'a> {
             wall_s: started.elapsed().as_secs_f64(),
             pipelined: !self.barrier,
             tiers: self.tiers.clone(),
+            tenant_weights: self.tenant_weights(),
         };
         Ok((outcome, info))
     }

@@ -22,6 +22,7 @@ mod parameter_files;
 mod progress;
 mod scene;
 mod setup;
+mod tenants;
 
 pub use contender::{Contender, baseline};
 pub use error::Error;

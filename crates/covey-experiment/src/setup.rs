@@ -45,6 +45,9 @@ pub struct Setup {
     pub rung: Option<String>,
     /// The file of the metric by which `coda` compares flows.
     pub metric: Option<PathBuf>,
+    /// Weights of tenants, such as `analytics=3,serving=1`: capacity is divided among the tenants of the trace. Without
+    /// them it is not.
+    pub tenants: Option<String>,
 }
 
 impl Default for Setup {
@@ -58,6 +61,7 @@ impl Default for Setup {
             seed: None,
             rung: None,
             metric: None,
+            tenants: None,
         }
     }
 }
@@ -74,16 +78,17 @@ impl Setup {
             return Ok(Contender::emulated(spec, Emulation::new(simulator, spec)?));
         }
         let metric = self.metric.as_deref().map(read_metric).transpose()?;
-        let build = |spec: &str| covey_sched::build_with_metric(spec, metric.as_ref());
-        let mut built = build(spec)?;
-        let takes_seed = built.info.params.iter().any(|p| p.name == "seed");
-        if takes_seed {
-            built = build(&self.with_seed(spec))?;
+        let build = move |spec: &str| covey_sched::build_with_metric(spec, metric.as_ref());
+        let (mut built, mut with_seed) = (build(spec)?, spec.clone());
+        if built.info.params.iter().any(|p| p.name == "seed") {
+            with_seed = self.with_seed(spec);
+            built = build(&with_seed)?;
         }
         if let Some(file) = self.metric.as_ref().filter(|_| built.has_metric) {
             built.params.push(("metric".to_owned(), file.display().to_string()));
         }
-        Ok(Contender::built(spec, built))
+        let again = move || build(&with_seed).map(|built| built.policy);
+        Ok(Contender::built(spec, built).made_by(move || again().expect("a policy that was built")))
     }
 
     /// The policies of a list, such as `fair,sebf`.
@@ -151,6 +156,7 @@ impl Setup {
     pub fn open(&self, trace: &str, mut warn: impl FnMut(&str)) -> Result<Scene, Error> {
         let network = self.network(0)?;
         self.rung()?;
+        self.weights()?;
         let workload = covey_trace::open_noting(&self.seeded(trace), &mut warn)?;
         // Only a big switch has as many hosts as the trace has ports.
         let (network, workload) = match network.fabric().ports() {

@@ -73,6 +73,7 @@ fn run<'a>(
         wall_s: 1.25,
         pipelined: false,
         tiers: Vec::new(),
+        tenant_weights: Vec::new(),
     };
     Run::new(workload, outcome, info)
 }

@@ -30,6 +30,8 @@ pub struct RunInfo {
     pub pipelined: bool,
     /// How busy the workload keeps the links of each tier; empty if only ports limit rates.
     pub tiers: Vec<Tier>,
+    /// The weights of the workload's [tenants](crate::tenants()), if capacity was divided among them; else none.
+    pub tenant_weights: Vec<f64>,
 }
 
 /// One policy simulated on one workload.

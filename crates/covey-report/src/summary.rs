@@ -2,7 +2,7 @@
 
 use crate::json::{as_object, whole_as_integer};
 use crate::stats::Distribution;
-use crate::{Jobs, Run};
+use crate::{Jobs, Run, TenantSummary};
 use serde::Serialize;
 
 /// A report on one run. `Serialize` gives the object of `simulate --json`, `Display` the text for a
@@ -69,6 +69,9 @@ pub struct Summary {
     /// Bytes that were sent for nothing, by flows that were cancelled, moved or restarted; left out if there are none.
     #[serde(serialize_with = "whole_as_integer", skip_serializing_if = "is_zero")]
     pub wasted_bytes: f64,
+    /// What each tenant got; left out if the trace names none.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub tenants: Vec<TenantSummary>,
 }
 
 #[expect(clippy::trivially_copy_pass_by_ref, reason = "serde asks for it")]
@@ -118,6 +121,7 @@ impl Summary {
             cpu_s: outcome.compression.iter().fold(0.0, |sum, c| sum + c.cpu_s),
             cancelled_flows: outcome.cancelled.len(),
             wasted_bytes: outcome.wasted_bytes.iter().fold(0.0, |sum, bytes| sum + bytes),
+            tenants: TenantSummary::all(run),
         }
     }
 

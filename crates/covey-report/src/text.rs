@@ -2,7 +2,7 @@
 
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, counted, decimals, fixed, rate};
-use crate::{Comparison, Distribution, Summary};
+use crate::{Comparison, Distribution, Summary, TenantSummary};
 use std::fmt::{self, Write};
 
 /// Width of the text in characters.
@@ -50,6 +50,8 @@ impl fmt::Display for Comparison<'_> {
         if let Some(note) = jobs_note(self) {
             writeln!(out, "{note}")?;
         }
+        let tenants = self.summaries().iter().map(|it| (it.label.as_str(), it.tenants.as_slice()));
+        TenantSummary::compare(&tenants.collect::<Vec<_>>(), out)?;
         writeln!(out, "Trace {}: {}.", base.trace, load(base))
     }
 }
@@ -117,6 +119,7 @@ impl fmt::Display for Summary {
         if let Some(mean) = self.weighted_mean_cct_s {
             writeln!(out, "Mean CCT by the trace's weights: {} s.", fixed(mean, decimals([mean])))?;
         }
+        TenantSummary::write_all(&self.tenants, out)?;
         if let (Some(all), Some(met)) = (self.deadlines, self.deadlines_met) {
             writeln!(out, "Deadlines met: {} of {}.", count(met), count(all))?;
         }

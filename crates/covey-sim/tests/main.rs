@@ -21,6 +21,7 @@ mod passed;
 mod replay;
 mod restarts;
 mod scenarios;
+mod tenants;
 mod timeline;
 mod turns;
 mod unlabelled;

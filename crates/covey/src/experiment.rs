@@ -51,6 +51,10 @@ pub struct Arguments {
     /// training]
     #[arg(long, value_name = "FILE")]
     metric: Option<PathBuf>,
+    /// Divide every link among the tenants of the trace by these weights; each has an instance of the policy
+    /// [default: tenants count for nothing]
+    #[arg(long, value_name = "NAME=WEIGHT,…")]
+    tenants: Option<String>,
 }
 
 /// The value of `--sim`.
@@ -80,6 +84,7 @@ impl Arguments {
             seed: self.seed,
             rung: self.rung.clone(),
             metric: self.metric.clone(),
+            tenants: self.tenants.clone(),
         }
     }
 

@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use covey_api::{CoflowSpec, Flow as FlowSpec, Update};
 use covey_core::state::{FlowSpec as PolicyFlowSpec, Registration};
-use covey_core::{Lineage, PortId, Time};
+use covey_core::{Lineage, PortId, TenantId, Time};
 use covey_proto::{FlowId, FlowKey};
 
 use super::attempts::sized;
@@ -101,6 +101,7 @@ impl CoordinatorState {
             lineage,
             inherited_bytes: gone_bytes,
             ratio: if spec.compress { spec.ratio } else { Some(1.0) },
+            tenant: TenantId::default(),
         };
         let specs = sized(&spec.flows, &[]);
         let flows = specs.iter().map(policy_spec_of);

@@ -58,4 +58,10 @@ pub enum PlanError {
     /// The weight of a tenant is not a finite number above zero.
     #[error("gives a tenant the weight {0}: expected a finite number above zero")]
     TenantWeight(f64),
+    /// The plan of a tenant serves flows in order of their starts.
+    #[error(
+        "serves all flows in order of their starts, which are not known where tenants share the network; fifo \
+         serves coflows in order"
+    )]
+    StartsOfATenant,
 }

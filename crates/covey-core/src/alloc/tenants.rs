@@ -12,7 +12,7 @@
 //! its links, over all tenants with active flows there, however many coflows or flows these have.
 //!
 //! In each later round a tenant that wants any link is offered what it uses, and its part of what is
-//! spare there. The last tenant that wants links is offered all of it, and mostly wants nothing
+//! spare there; or all of that, where no tenant j ≥ k wants the link. The last tenant that wants links is offered all of it, and mostly wants nothing
 //! afterwards, so that there are about as many rounds as tenants. A tenant that is offered more at one
 //! link may send other flows, and so leave something at another one that a tenant before it wants.
 //! After [`ROUNDS`] that stays spare.
@@ -25,7 +25,7 @@ use super::allocator::Allocator;
 use super::error::PlanError;
 use super::free_capacity::usable_amount;
 use crate::ids::CoflowId;
-use crate::plan::{Ranking, TenantPlan};
+use crate::plan::{Ranking, Rule, TenantPlan};
 use crate::state::{Part, State};
 
 /// The greatest number of rounds for each tenant. With three tenants and random coflows, something is spare after the
@@ -52,6 +52,8 @@ struct Tenant {
     used: Vec<f64>,
     /// Whether it wants a link.
     wants: Vec<bool>,
+    /// Whether it was served in this scheduling round.
+    is_served: bool,
 }
 
 impl TenantShares {
@@ -78,6 +80,10 @@ impl TenantShares {
         if let Some(plan) = plans.iter().find(|p| !(p.weight.is_finite() && p.weight > 0.0)) {
             return Err(PlanError::TenantWeight(plan.weight));
         }
+        let first_rule = |plan: &TenantPlan| plan.ranking.entries.first().map(|(_, it)| it.rule);
+        if plans.iter().any(|plan| first_rule(plan) == Some(Rule::OldestFirst)) {
+            return Err(PlanError::StartsOfATenant);
+        }
         self.start(state, plans.len());
         for _ in 0..ROUNDS * plans.len() {
             if !self.find_wants(state) {
@@ -93,7 +99,7 @@ impl TenantShares {
         let tenants = &self.tenants;
         allocator.take_over(state, |id, rates| {
             let tenant = state.coflow(id).registration.tenant.index();
-            match tenants.get(tenant).filter(|_| tenant < plans.len()) {
+            match tenants.get(tenant).filter(|tenant| tenant.is_served) {
                 Some(tenant) => tenant.allocator.rates().flow_rates(state, id, rates),
                 None => rates.clear(),
             }
@@ -109,6 +115,7 @@ impl TenantShares {
         self.spare.extend_from_slice(capacity);
         for tenant in &mut self.tenants {
             tenant.part.present.clear();
+            tenant.is_served = false;
             for numbers in [&mut tenant.used, &mut tenant.part.capacity] {
                 numbers.clear();
                 numbers.resize(capacity.len(), 0.0);
@@ -153,7 +160,7 @@ impl TenantShares {
             let own = weight(k);
             let after: f64 = (k + 1..plans.len()).map(weight).sum();
             // The last one gets all that is spare, to the last bit.
-            let part = if after > 0.0 { own / (own + after) } else { own.min(1.0).ceil() };
+            let part = if own + after > 0.0 { own / (own + after) } else { 1.0 };
             let tenant = &mut self.tenants[k];
             tenant.part.capacity[link] = tenant.used[link] + (spare * part).max(0.0);
         }
@@ -162,7 +169,8 @@ impl TenantShares {
     /// Serves a tenant from what it is offered.
     fn serve(&mut self, state: &mut State, k: usize, ranking: &Ranking) -> Result<(), PlanError> {
         let TenantShares { tenants, spare, uses } = self;
-        let Tenant { allocator, part, used, .. } = &mut tenants[k];
+        let Tenant { allocator, part, used, is_served, .. } = &mut tenants[k];
+        *is_served = true;
         spare.iter_mut().zip(&*used).for_each(|(spare, used)| *spare += used);
         used.fill(0.0);
         state.swap(part);

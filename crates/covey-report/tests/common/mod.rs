@@ -64,5 +64,6 @@ fn info(policy: &str, label: &str, params: &[(&str, &str)]) -> RunInfo {
         wall_s: 0.125,
         pipelined: false,
         tiers: Vec::new(),
+        tenant_weights: Vec::new(),
     }
 }

@@ -3,7 +3,7 @@
 use covey_core::state::{Newcomer, Registration};
 use covey_core::{
     Answer, Change, CoflowId, Compressed, Driver, Event, FlowId, Group, Observed, Rank, Ranking,
-    Sender, Time, Traffic, Wake, Wakes, World,
+    Sender, TenantId, Time, Traffic, Wake, Wakes, World,
 };
 use covey_trace::Workload;
 
@@ -40,6 +40,8 @@ pub(super) struct Parts {
     pub(super) sees_coflows: bool,
     /// Where it does not: how flows appear, by their numbers among all flows of the trace.
     observed: Vec<Observed>,
+    /// Whose coflows they are, in the order of the trace, as far as that was said.
+    pub(super) tenants: Vec<TenantId>,
 }
 
 /// A workload on its way through the network.
@@ -191,6 +193,7 @@ impl<'a> Engine<'a> {
             lineage,
             inherited_bytes,
             ratio: coflow.compressible.ratio_of_coflow(),
+            tenant: parts.tenants.get(trace_index as usize).copied().unwrap_or_default(),
         };
         let flows = (0..).zip(&coflow.flows);
         let cluster = &parts.cluster;

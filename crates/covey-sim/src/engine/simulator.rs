@@ -1,7 +1,7 @@
 //! Runs simulations.
 
 use covey_core::alloc::Allocator;
-use covey_core::{AnyPolicy, Codec, Driver, Fabric, Observed, Time, Traffic};
+use covey_core::{AnyPolicy, Codec, Driver, Fabric, Observed, TenantId, Time, Traffic};
 use covey_trace::observe::{HOSTS_ALONE, appear};
 use covey_trace::{Availability, Workload};
 
@@ -41,6 +41,8 @@ pub struct Simulator {
     measured_codec: Option<Codec>,
     /// How flows appear to policies that do not see coflows, if that was said.
     appearing: Option<Vec<Observed>>,
+    /// Whose coflows they are, in the order of the trace; empty if all are of one tenant.
+    tenants: Vec<TenantId>,
     /// Memory for the next run.
     traffic: Option<Traffic>,
     parts: Parts,
@@ -55,6 +57,7 @@ impl Simulator {
             barrier: true,
             measured_codec: None,
             appearing: None,
+            tenants: Vec::new(),
             traffic: None,
             parts: Parts::default(),
         }
@@ -101,6 +104,14 @@ impl Simulator {
         self
     }
 
+    /// Sets to whom each coflow belongs, in the order of the trace; those beyond `tenants` belong to the first one. It
+    /// counts for a policy that [`for_each_tenant`](covey_core::for_each_tenant) has made.
+    #[must_use]
+    pub fn with_tenants(mut self, tenants: Vec<TenantId>) -> Simulator {
+        self.tenants = tenants;
+        self
+    }
+
     /// See [`simulate`].
     ///
     /// # Errors
@@ -134,6 +145,7 @@ impl Simulator {
             }
             None => appear(workload, &HOSTS_ALONE),
         };
+        self.parts.tenants.clone_from(&self.tenants);
         let run = Engine::start(&mut self.parts, workload, appearing, &driver, self.barrier);
         let result = run.and_then(|mut engine| run_all(&mut engine, &mut driver, name, observer));
         self.traffic = Some(driver.into_traffic());

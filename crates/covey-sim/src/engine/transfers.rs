@@ -223,6 +223,11 @@ impl Transfers {
         self.hold_and_let_go(&mut network);
         self.processors.assign(&mut network, self.integration.coflows());
         self.integration.prepare(&mut network);
+        if !ranking.tenants.is_empty() {
+            // Rates of all flows are decided from nothing.
+            self.processors.record_all(&mut network, self.integration.coflows());
+            self.integration.write_back(&mut network);
+        }
     }
 
     /// Takes over the rates that the allocator has decided. Returns the coflows that have stopped

@@ -71,7 +71,7 @@ pub fn by_tenant_after(
             let weight = |j: usize, l: usize| if wanted[j][l] { plans[j].weight } else { 0.0 };
             let offered = (0..capacity.len()).map(|l| {
                 let sum: f64 = (k..plans.len()).map(|j| weight(j, l)).sum();
-                let part = if wanted[k][l] { weight(k, l) / sum } else { 0.0 };
+                let part = if sum > 0.0 { weight(k, l) / sum } else { 1.0 };
                 mine[l] + ((capacity[l] - others[l]) * part).max(0.0)
             });
             let offered: Vec<f64> = offered.collect();
