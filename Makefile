@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification simgrid-check attach-check attach-bench prometheus-check bpf
+.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -85,6 +85,10 @@ bench: growth ## Measure docs/measurements/simulator.md (TRACE=file; UPDATE=yes 
 
 growth: ## Measure how cost grows with coflows, flows, ports and events (POLICIES="sebf aalo", LIMIT=60; UPDATE=yes writes docs/measurements/growth.md)
 	scripts/growth.sh $(if $(UPDATE),--update) $(POLICIES)
+
+tenants: ## Measure docs/measurements/tenants.md: what isolation of tenants costs and gives (TRACE=file)
+	cargo build --locked --release --package covey --bins
+	scripts/tenants.py $(CARGO_TARGET_DIR)/release/covey $(TRACE)
 
 live-fuzz: ## Send a coordinator valid and invalid requests, and garbage (LIVE_FUZZ_SECONDS=300 of each)
 	scripts/live-fuzz.sh $(or $(LIVE_FUZZ_SECONDS),300)

@@ -44,6 +44,7 @@ pub use authority::{
 };
 #[cfg(feature = "server")]
 pub use journal::{Copied, Damage, Inspection, JournalError, Repaired};
+#[cfg(feature = "server")]
 pub use journal::{inspect, repair, restore, snapshot};
 #[cfg(feature = "server")]
 pub use relay::{Relay, RelayConfig, RelayError};

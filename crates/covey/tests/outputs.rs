@@ -82,8 +82,8 @@ fn simulate_writes_tables() {
     let mut lines = coflows.lines();
     let header = "coflow_id,arrival_s,completion_s,cct_s,width,size_bytes,length_bytes,release_s,job,weight,deadline_s,deadline_met,saved_bytes,cpu_s,tenant";
     assert_eq!(lines.next(), Some(header));
-    assert_eq!(lines.next(), Some("1,0,10,10,1,10485760,10485760,0,,1,,,0,0"));
-    assert_eq!(lines.next(), Some("2,0.5,14,13.5,2,4194304,2097152,0.5,,1,,,0,0"));
+    assert_eq!(lines.next(), Some("1,0,10,10,1,10485760,10485760,0,,1,,,0,0,"));
+    assert_eq!(lines.next(), Some("2,0.5,14,13.5,2,4194304,2097152,0.5,,1,,,0,0,"));
     assert_eq!(lines.next(), None);
     let flows = folder.read("flows.csv");
     let mut lines = flows.lines();
@@ -112,7 +112,7 @@ fn all_outputs_show_compression() {
         text.contains("Compression saved 7 MiB (50.0 %) for 3.5 s of processor time."),
         "{text}"
     );
-    assert!(folder.read("coflows.csv").lines().nth(1).unwrap().ends_with(",5242880,2.5"));
+    assert!(folder.read("coflows.csv").lines().nth(1).unwrap().ends_with(",5242880,2.5,"));
     // Without processors nothing is compressed.
     let compare = ["compare", "tiny.txt", "--policies", "fifo,fifo:compress=lz4", "--json"];
     let found = json(&folder.results(&[&compare[..], &["--cpu", "0"]].concat()));
