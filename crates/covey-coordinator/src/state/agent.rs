@@ -15,6 +15,9 @@ pub(super) struct AgentState {
     pub connection: Connection,
     /// Whether its host is taken for lost.
     pub is_away: bool,
+    /// Whether it was taken for lost because it never said that it had applied a schedule. Its host gets no rate before
+    /// it has said so.
+    pub is_doubtful: bool,
     pub assignments: Assignments,
     pub usage: Usage,
     pub letters: Letters,

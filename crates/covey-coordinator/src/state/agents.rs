@@ -149,15 +149,17 @@ impl Agents {
         }
     }
 
-    /// An agent has applied a schedule.
-    pub fn applied(&mut self, port: u32, epoch: u64, version: u64, now: Time) {
+    /// An agent has applied a schedule. Returns whether its host is back by that.
+    pub fn applied(&mut self, port: u32, epoch: u64, version: u64, now: Time) -> bool {
         let Agents { agents, reservations, awake, decision_s, .. } = self;
-        let assignments = &mut agents[port as usize].assignments;
+        let AgentState { assignments, is_doubtful, is_away, .. } = &mut agents[port as usize];
         let sent_at = assignments.under_way_since();
-        if epoch == self.epoch && assignments.apply(version, reservations, awake) {
-            awake.insert(port);
-            *decision_s += NEWEST * (now - sent_at.unwrap_or(now) - *decision_s);
+        if epoch != self.epoch || !assignments.apply(version, reservations, awake) {
+            return false;
         }
+        awake.insert(port);
+        *decision_s += NEWEST * (now - sent_at.unwrap_or(now) - *decision_s);
+        std::mem::take(is_doubtful) && std::mem::take(is_away)
     }
 
     /// How long it takes until agents have applied a schedule, in seconds: a mean that follows slowly.
@@ -196,6 +198,7 @@ impl Agents {
         let Agents { agents, reservations, awake, .. } = self;
         let agent = &mut agents[port as usize];
         agent.is_away = true;
+        agent.is_doubtful |= agent.assignments.under_way_since().is_some();
         agent.assignments.holds_nothing(reservations, awake);
         let session = agent.connection.session.take()?;
         self.sessions.remove(&session);

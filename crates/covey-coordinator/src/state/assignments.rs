@@ -101,6 +101,9 @@ pub(super) struct Assignments {
     passed: BTreeMap<FlowId, (FlowId, FlowKey)>,
 }
 
+/// A flow is sent no smaller part of its rate than this while others may hold the rest: it is not worth a schedule.
+const LEAST_PART: f64 = 0.02;
+
 impl Default for Assignments {
     /// Nothing is known of what the agent holds.
     fn default() -> Assignments {
@@ -168,8 +171,8 @@ impl Assignments {
         self.under_way.as_ref().map(|_| self.sent_at)
     }
 
-    /// The next schedule for `port`, of as much as fits beside what other agents may hold. The rest is
-    /// sent when they have applied theirs.
+    /// The next schedule for `port`, of as much as fits beside what other agents may hold: of each flow its rate, or
+    /// the part of it that is left. The rest is sent when they have applied theirs.
     pub fn next_schedule(
         &mut self,
         port: u32,
@@ -197,17 +200,22 @@ impl Assignments {
         for id in ids {
             let Some(flow) = self.flows.get_mut(&id) else { continue };
             let before = flow.sent.rate;
-            if reservations.fits(port, flow.dst, flow.wanted.rate - flow.reserved) {
-                flow.sent = flow.wanted;
+            let more = flow.wanted.rate - flow.reserved;
+            let room = reservations.room(port, flow.dst, more);
+            let is_whole = room >= more;
+            if is_whole || room >= LEAST_PART * flow.wanted.rate {
+                let rate = if is_whole { flow.wanted.rate } else { flow.reserved + room };
+                flow.sent = Service { rate, ..flow.wanted };
                 flow.is_renamed = false;
                 flow.has_more = false;
-                let reserved = flow.reserved.max(flow.wanted.rate);
+                let reserved = flow.reserved.max(rate);
                 // The agent gives nothing back before it has applied the schedule: nobody is woken.
                 reservations.replace(flow.dst, flow.reserved, reserved, &mut BTreeSet::new());
                 flow.reserved = reserved;
-            } else {
+            }
+            if !is_whole {
                 self.dirty.insert(id);
-                if !is_full {
+                if !is_full && flow.sent.rate == before {
                     continue;
                 }
             }

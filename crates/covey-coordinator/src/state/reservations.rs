@@ -52,13 +52,14 @@ impl IngressReservations {
         port.flows -= u32::from(before > 0.0);
     }
 
-    /// Whether a port has so much more to give. If not, the agent waits for the port.
-    pub fn fits(&mut self, agent: u32, port: u32, more: f64) -> bool {
+    /// How much of `more` a port has to give: all, or what nobody else may hold. If it is not all, the agent waits for
+    /// the port.
+    pub fn room(&mut self, agent: u32, port: u32, more: f64) -> f64 {
         let port = &mut self.ports[port as usize];
         if more <= 0.0 || port.reserved + more <= port.capacity * TOLERANCE {
-            return true;
+            return more;
         }
         port.waiting.insert(agent);
-        false
+        (port.capacity - port.reserved).max(0.0)
     }
 }

@@ -38,7 +38,9 @@ impl CoordinatorState {
         } += 1;
         match message {
             FromAgent::Applied { epoch, version } => {
-                self.agents.applied(port, epoch, version, self.now)
+                if self.agents.applied(port, epoch, version, self.now) {
+                    self.dirty.note_host(port);
+                }
             }
             FromAgent::Ended(flows) => self.ended(port, &flows),
             FromAgent::Written(flows) => self.written(port, &flows),
@@ -102,7 +104,8 @@ impl CoordinatorState {
         let agent = self.agents.get_mut(port);
         // When it is welcomed an agent reports everything of how its flows are used, if its version can.
         let reports_nothing = spoken < USES && agent.usage.clear();
-        if std::mem::take(&mut agent.is_away) || reports_nothing {
+        let is_back = !agent.is_doubtful && std::mem::take(&mut agent.is_away);
+        if is_back || reports_nothing {
             self.dirty.note_host(port);
         }
         for serial in self.coflows.at_port(port) {
@@ -316,13 +319,16 @@ impl CoordinatorState {
             let agent = self.agents.get_mut(port);
             let connection = &mut agent.connection;
             let (heard, is_away) = (connection.heard, agent.is_away);
+            let waits = agent.assignments.under_way_since();
+            let answered = waits.filter(|_| connection.session.is_some()).unwrap_or(self.now);
             // As often as is enough for an agent that waits for several heartbeats.
             let is_silent = (connection.told + 2.0 * self.config.heartbeat_s).due(self.now);
             if connection.session.is_some() && connection.spoken >= USES && is_silent {
                 connection.alive = true;
                 self.agents.wake(port);
             }
-            if is_away || self.now - heard <= self.config.lost_after_s {
+            // One that says something, and never that it has applied its schedule, holds for ever what it was given.
+            if is_away || self.now - heard.min(answered) <= self.config.lost_after_s {
                 continue;
             }
             if let Some(session) = self.agents.lose(port) {

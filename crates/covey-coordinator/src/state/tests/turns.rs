@@ -1,12 +1,15 @@
 //! What agents decide between two schedules, and the reservations that keep to it.
 
-use covey_core::Time;
+use covey_api::{CoflowSpec, Flow as FlowSpec};
+use covey_core::{Fabric, Time};
 use covey_proto::{
-    CoflowTurn, Ended, FlowKey, FlowOpening, FromAgent, Passing, Schedule, Side, ToAgent,
+    CoflowTurn, Ended, FlowKey, FlowOpening, FromAgent, Hello, Passing, Schedule, Side, ToAgent,
+    VERSION,
 };
 
-use super::super::{CoordinatorState, Output};
-use super::helpers::{core, settle};
+use super::super::{Config, CoordinatorState, Output};
+use super::helpers::{PORTS, core, settle, status};
+use crate::request::Request;
 
 const POLICY: &str = "aalo:delta=0,queues=strict,q1=1GB";
 
@@ -122,4 +125,83 @@ fn a_rate_that_nobody_has_any_more_is_free() {
     core.heard(0, FromAgent::Ended(vec![ended]), Time::ZERO);
     let schedules = unapplied(&mut core);
     assert!(schedules.iter().any(|(to, it)| *to == 1 && rates(it) == [1e6]), "{schedules:?}");
+}
+
+/// An agent that holds a third of a receiver, and never says that it has applied a schedule.
+#[test]
+fn an_agent_that_never_applies_a_schedule_holds_a_port_for_a_while_and_others_have_the_rest() {
+    let fabric = Fabric::big_switch(PORTS, 1e6).expect("a fabric");
+    let policy = covey_sched::build("fair").expect("a policy").policy;
+    let config = Config { lost_after_s: 5.0, lease_s: 1e3, ..Config::default() };
+    let mut core = CoordinatorState::new(fabric, policy, config, 1, [], Time::ZERO);
+    let join = |core: &mut CoordinatorState, session: u64, port: u32, now_s: f64| {
+        let hello = Hello { version: VERSION, port, holds: (0, 0), token: Vec::new() };
+        core.heard(session, FromAgent::Hello(hello), Time::from_secs(now_s));
+    };
+    (0..PORTS).for_each(|port| join(&mut core, u64::from(port), port, 0.0));
+    let register = |core: &mut CoordinatorState, src: u32, now_s: f64| {
+        let spec = CoflowSpec::of(vec![FlowSpec::new(src, 3, Some(1e9))]);
+        core.request(9, Request::Register { spec, key: None }, Time::from_secs(now_s));
+    };
+    // What the agents of the ports other than 0 hold, which apply what they are sent.
+    let held = |core: &mut CoordinatorState, now_s: f64| {
+        let (now, mut held) = (Time::from_secs(now_s), std::collections::BTreeMap::new());
+        for _ in 0..10 {
+            core.decide(now).expect("a plan");
+            for output in core.take_outputs() {
+                let session = match output {
+                    Output::Journal(lsn, _) => {
+                        core.durable(lsn, now);
+                        continue;
+                    }
+                    Output::Ready(session) => session,
+                    _ => continue,
+                };
+                let mut messages = Vec::new();
+                core.take_messages(session, &mut messages);
+                for message in messages {
+                    let ToAgent::Schedule(schedule) = message else { continue };
+                    let (epoch, version) = (schedule.epoch, schedule.version);
+                    schedule.set.iter().for_each(|it| _ = held.insert((session, it.key), it.rate));
+                    // The liar says so of the first one, which is empty.
+                    if (1..4).contains(&session) || (session, version) == (0, 1) {
+                        core.heard(session, FromAgent::Applied { epoch, version }, now);
+                    }
+                }
+            }
+        }
+        held.into_iter()
+            .filter(|((session, _), _)| (1..4).contains(session))
+            .map(|it| it.1)
+            .sum::<f64>()
+    };
+    register(&mut core, 0, 0.0);
+    register(&mut core, 1, 0.0);
+    register(&mut core, 2, 0.0);
+    let near = |rate: f64, expected: f64| (rate - expected).abs() < 1.0;
+    assert!(near(held(&mut core, 0.0), 2e6 / 3.0));
+    // Each has a third. The liar's coflow ends and another one, so that the third should have all: it has what is left.
+    core.request(9, Request::Remove { id: 0 }, Time::from_secs(0.1));
+    core.request(9, Request::Remove { id: 2 }, Time::from_secs(0.1));
+    let mut rate = 0.0;
+    let mut seconds = 0.1;
+    while seconds < 8.0 {
+        // It is alive all the time, as the others are.
+        (0..4).for_each(|session| core.heard(session, FromAgent::Alive, Time::from_secs(seconds)));
+        rate = f64::max(rate, held(&mut core, seconds));
+        assert!(near(rate, 2e6 / 3.0) || seconds > 5.0, "{rate} at {seconds} s");
+        seconds += 0.5;
+    }
+    assert_eq!(rate, 1e6);
+    // It joins again: it gets a schedule, and no rate before it has applied that.
+    join(&mut core, 7, 0, seconds);
+    register(&mut core, 0, seconds);
+    core.decide(Time::from_secs(seconds)).expect("a plan");
+    held(&mut core, seconds);
+    assert_eq!(status(&mut core, 3, seconds).flows_stalled, 1);
+    settle(&mut core, seconds);
+    let version = core.agents.get(0).assignments.version();
+    core.heard(7, FromAgent::Applied { epoch: 1, version }, Time::from_secs(seconds));
+    settle(&mut core, seconds);
+    assert_eq!(status(&mut core, 3, seconds).flows_stalled, 0);
 }
