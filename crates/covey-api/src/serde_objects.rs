@@ -5,7 +5,7 @@ use std::fmt;
 use std::marker::PhantomData;
 
 use serde::de::value::MapAccessDeserializer;
-use serde::de::{MapAccess, Visitor};
+use serde::de::{MapAccess, SeqAccess, Visitor};
 use serde::{Deserialize, Deserializer};
 
 /// An object, and no list.
@@ -41,6 +41,24 @@ pub fn object<'de, D: Deserializer<'de>, T: Deserialize<'de>>(from: D) -> Result
 pub fn objects<'de, D: Deserializer<'de>, T: Deserialize<'de>>(
     from: D,
 ) -> Result<Vec<T>, D::Error> {
-    let list: Vec<Object<T>> = Vec::deserialize(from)?;
-    Ok(list.into_iter().map(|object| object.0).collect())
+    struct Reader<T>(PhantomData<T>);
+
+    impl<'de, T: Deserialize<'de>> Visitor<'de> for Reader<T> {
+        type Value = Vec<T>;
+
+        fn expecting(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+            out.write_str("a list of objects")
+        }
+
+        // Long lists are in memory once.
+        fn visit_seq<A: SeqAccess<'de>>(self, mut list: A) -> Result<Vec<T>, A::Error> {
+            let mut all = Vec::new();
+            while let Some(Object(item)) = list.next_element()? {
+                all.push(item);
+            }
+            Ok(all)
+        }
+    }
+
+    from.deserialize_seq(Reader(PhantomData))
 }

@@ -127,6 +127,20 @@ pub enum Request {
     },
 }
 
+impl Request {
+    /// Whether it asks for a list, and changes nothing.
+    pub fn is_list(&self) -> bool {
+        matches!(
+            self,
+            Request::List { .. }
+                | Request::Schedule { .. }
+                | Request::Flows { .. }
+                | Request::Waiting { .. }
+                | Request::Agents { .. }
+        )
+    }
+}
+
 /// What was asked for, or what is wrong.
 pub type Answer = Result<Reply, Problem>;
 

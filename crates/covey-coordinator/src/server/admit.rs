@@ -14,22 +14,27 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use tokio::time::timeout;
 
 use super::caller::Caller;
-use super::problems::{MAX_BODY, refuse, too_large};
+use super::problems::{MAX_BODY, SMALL_BODY, refuse, too_large};
 use super::shared::Shared;
 use crate::tokens::{Right, Tokens};
 
-/// The most bytes of the bodies that are in memory together.
-const MAX_BODIES: usize = 4 * MAX_BODY;
+/// The most bytes of the large bodies that are in memory together.
+const MAX_LARGE_BODIES: usize = 4 * MAX_BODY;
+
+/// The same of small ones, for which large ones leave room.
+const MAX_SMALL_BODIES: usize = 16 << 20;
 
 /// Memory for bodies, in bytes, and the time that a body may take.
 pub(super) struct Bodies {
-    room: Semaphore,
+    large: Semaphore,
+    small: Semaphore,
     patience: Duration,
 }
 
 impl Bodies {
     pub fn new(patience: Duration) -> Bodies {
-        Bodies { room: Semaphore::new(MAX_BODIES), patience }
+        let (large, small) = (MAX_LARGE_BODIES, MAX_SMALL_BODIES);
+        Bodies { large: Semaphore::new(large), small: Semaphore::new(small), patience }
     }
 }
 
@@ -124,8 +129,12 @@ async fn with_body(
     }
     // A body of unknown length may become as long as is allowed.
     let permits = most.min(MAX_BODY as u64) as u32;
-    let permit = bodies.room.try_acquire_many(permits).map_err(|_| {
-        let detail = format!("the bodies under way would have more than {MAX_BODIES} bytes");
+    let (room, max) = match permits as usize <= SMALL_BODY {
+        true => (&bodies.small, MAX_SMALL_BODIES),
+        false => (&bodies.large, MAX_LARGE_BODIES),
+    };
+    let permit = room.try_acquire_many(permits).map_err(|_| {
+        let detail = format!("the bodies under way would have more than {max} bytes");
         Problem::new(429, "too many bodies", detail)
     })?;
     let (parts, body) = request.into_parts();

@@ -194,6 +194,9 @@ impl Decider {
         if let Some(read_only) = settings.read_only {
             self.shared.read_only.store(read_only, Ordering::Relaxed);
         }
+        if let Some(max) = settings.max_flows {
+            self.shared.max_flows.store(max, Ordering::Relaxed);
+        }
         if let Some(max) = settings.max_requests {
             self.shared.rate.set(max);
         }

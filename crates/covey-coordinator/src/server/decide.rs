@@ -1,6 +1,6 @@
 //! The decision thread: the state of the coordinator, the clock, and who waits for which answer.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
@@ -19,7 +19,7 @@ use super::route::{Group, Peer, Route};
 use super::shared::{Numbered, PAST, Shared};
 use super::switch::Switch;
 use crate::connections::lock;
-use crate::request::{Answer, Reply};
+use crate::request::{Answer, Client, Reply, Request};
 use crate::state::{CoordinatorState, Event, Output, RequestId, SessionId};
 
 /// The most messages taken over before a decision.
@@ -60,6 +60,8 @@ pub(super) struct State {
     probed_s: f64,
     plan_errors: u64,
     drained: Option<oneshot::Sender<()>>,
+    /// Lists that clients ask for. Each takes a while, so there is one after each turn, when all others are served.
+    lists: VecDeque<(Client, Request, oneshot::Sender<Answer>)>,
     /// Another policy that is about to begin.
     pub switch: Option<Switch>,
     /// Sessions that have reported ends or bytes since the last turn.
@@ -80,7 +82,10 @@ impl Decider {
     pub fn run(mut self, runtime: &Handle) {
         let mut batch = Vec::new();
         loop {
-            let wait_s = (self.coordinator.next_wake() - self.now()).clamp(0.0, PROBE_EVERY_S);
+            let mut wait_s = (self.coordinator.next_wake() - self.now()).clamp(0.0, PROBE_EVERY_S);
+            if !self.state.lists.is_empty() {
+                wait_s = 0.0;
+            }
             let deadline = Deadline::now() + Duration::from_secs_f64(wait_s);
             let received = runtime.block_on(async {
                 timeout_at(deadline, self.commands.recv_many(&mut batch, BATCH)).await
@@ -89,7 +94,28 @@ impl Decider {
                 return;
             }
             self.turn(&mut batch);
+            self.answer_list();
         }
+    }
+
+    /// Answers the oldest request for a list whose client is still there.
+    fn answer_list(&mut self) {
+        while let Some((client, request, answer)) = self.state.lists.pop_front() {
+            if answer.is_closed() {
+                continue;
+            }
+            let id = self.ask(answer);
+            self.coordinator.request_of(id, client, request, self.now());
+            return self.execute();
+        }
+    }
+
+    /// A client waits for an answer.
+    fn ask(&mut self, answer: oneshot::Sender<Answer>) -> RequestId {
+        let id = self.state.next_request;
+        self.state.next_request += 1;
+        self.state.waiting.insert(id, answer);
+        id
     }
 
     fn now(&self) -> Time {
@@ -137,10 +163,11 @@ impl Decider {
         let Some(command) = self.hold(command) else { return };
         let now = self.now();
         match command {
+            Command::Request(client, request, answer) if request.is_list() => {
+                self.state.lists.push_back((client, request, answer));
+            }
             Command::Request(client, request, answer) => {
-                let id = self.state.next_request;
-                self.state.next_request += 1;
-                self.state.waiting.insert(id, answer);
+                let id = self.ask(answer);
                 self.coordinator.request_of(id, client, request, now);
             }
             Command::Joined(session, route, peer) => {

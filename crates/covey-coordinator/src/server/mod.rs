@@ -3,6 +3,7 @@
 mod admit;
 mod agents;
 mod audit;
+mod body;
 mod caller;
 mod change;
 mod command;

@@ -7,6 +7,9 @@ use covey_api::Problem;
 /// The most bytes of a request's body.
 pub(super) const MAX_BODY: usize = 64 << 20;
 
+/// The most bytes of a body that is small.
+pub(super) const SMALL_BODY: usize = 64 << 10;
+
 /// A body is too long.
 pub(super) fn too_large() -> Problem {
     Problem::new(413, "too large", format!("expected a body of at most {MAX_BODY} bytes"))

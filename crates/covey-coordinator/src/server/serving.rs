@@ -1,7 +1,7 @@
 //! A coordinator that listens: its threads and its two ports.
 
 use std::net::SocketAddr;
-use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::{Duration, Instant};
 
@@ -10,7 +10,7 @@ use covey_core::{Fabric, Time};
 use covey_door::Door;
 use covey_proto::Key;
 use tokio::net::TcpListener;
-use tokio::sync::{broadcast, mpsc, oneshot, watch};
+use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
 
 use super::admit::{Bodies, Gate};
 use super::audit::Audit;
@@ -54,6 +54,9 @@ pub struct Server {
 
 /// Messages that may wait for the decision thread, before connections have to.
 const WAITING: usize = 8192;
+
+/// Large bodies of requests that are read at a time.
+const LARGE_BODIES: usize = 1;
 
 impl Server {
     /// Reads the journal and begins to listen. To be called in a runtime.
@@ -152,6 +155,8 @@ impl Server {
             draining: AtomicBool::new(false),
             read_only: AtomicBool::new(config.read_only),
             policy: Mutex::new(config.policy.clone()),
+            max_flows: AtomicUsize::new(config.core.max_flows),
+            large_bodies: Arc::new(Semaphore::new(LARGE_BODIES)),
             rate: Rate::new(config.max_requests_per_s),
             turn: Turn::default(),
             about: About {

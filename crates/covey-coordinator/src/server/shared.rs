@@ -1,13 +1,13 @@
 //! What the decision thread shares with other threads.
 
 use std::collections::VecDeque;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use covey_api::{CoordinatorStatus, Problem};
 use covey_core::Time;
-use tokio::sync::{broadcast, watch};
+use tokio::sync::{Semaphore, broadcast, watch};
 
 use super::audit::Audit;
 use super::joined_relays::JoinedRelays;
@@ -35,6 +35,10 @@ pub(super) struct Shared {
     pub read_only: AtomicBool,
     /// The policy in force, with its parameters.
     pub policy: Mutex<String>,
+    /// The most flows of a coflow.
+    pub max_flows: AtomicUsize,
+    /// So many large bodies are read at a time.
+    pub large_bodies: Arc<Semaphore>,
     /// How many requests a second there may be.
     pub rate: Rate,
     /// Whether the journal has the epoch, so that no other start will have it.

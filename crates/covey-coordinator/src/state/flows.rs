@@ -109,6 +109,8 @@ pub(super) struct Flows {
     /// Whether they are a group of the policy's own making, and no application has named them. Their former names are
     /// the numbers that agents have given to them.
     is_own: bool,
+    /// Flows that have ended.
+    ended: usize,
     /// Flows that are stalled.
     stalled: usize,
     /// Flows that do not use their rates, by [`Unused`].
@@ -133,6 +135,7 @@ impl Flows {
             ids: Vec::new(),
             former: BTreeMap::new(),
             is_own: false,
+            ended: 0,
             stalled: 0,
             unused: [0; 4],
             attained: 0.0,
@@ -155,7 +158,10 @@ impl Flows {
 
     /// Appends flows, whose ids are these.
     pub fn extend(&mut self, flows: impl IntoIterator<Item = Flow>, ids: Vec<IdRun>) {
+        let before = self.list.len();
         self.list.extend(flows);
+        let new = &self.list[before..];
+        self.ended += new.iter().filter(|flow| flow.stage == Stage::Ended).count();
         self.ids.extend(ids);
     }
 
@@ -229,7 +235,7 @@ impl Flows {
 
     /// Flows that have ended.
     pub fn ended(&self) -> usize {
-        self.list.iter().filter(|flow| flow.stage == Stage::Ended).count()
+        self.ended
     }
 
     /// Flows that are stalled.
@@ -267,6 +273,7 @@ impl Flows {
         let was = std::mem::replace(&mut flow.stage, stage);
         for (stage, more) in [(was, false), (stage, true)] {
             let count = match stage {
+                Stage::Ended => &mut self.ended,
                 Stage::Stalled => &mut self.stalled,
                 Stage::Unused(why) => &mut self.unused[why as usize],
                 _ => continue,

@@ -170,6 +170,7 @@ impl CoordinatorState {
         if spec.flows.is_empty() && !spec.open {
             return Err(Problem::invalid("flows: expected at least one, or open: true"));
         }
+        self.check_count("flows", spec.flows.len())?;
         check_attempts("flows", &spec.flows, &[])?;
         self.check_flows(["flows", ""], &sized(&spec.flows, &[]), 0)?;
         check_range("weight", Some(spec.weight), &WEIGHT)?;
@@ -263,6 +264,7 @@ impl CoordinatorState {
         }
         let to: Vec<Flow> = update.moved.iter().map(|moved| moved.to).collect();
         let there = coflow.flows.len() + update.take.len();
+        self.check_count("add", there + update.added())?;
         let known = self.specs(id);
         check_attempts("add", &update.add, &known)?;
         self.check_flows(["add", ""], &sized(&update.add, &known), there)?;

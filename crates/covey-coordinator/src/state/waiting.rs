@@ -34,8 +34,15 @@ type Users = BTreeMap<u64, f64>;
 /// What is known of the plan and the rates in force, for all coflows.
 struct InForce {
     users: BTreeMap<Link, Users>,
-    /// The places of coflows in the order of the plan.
-    places: BTreeMap<u64, usize>,
+    /// The places of coflows in the order of the plan, by what the policy calls them; `usize::MAX`: none.
+    places: Vec<usize>,
+}
+
+impl InForce {
+    /// The place of a coflow; the last of all if it has none.
+    fn place(&self, coflow: &Coflow) -> usize {
+        self.places.get(coflow.id.index()).copied().unwrap_or(usize::MAX)
+    }
 }
 
 impl CoordinatorState {
@@ -45,7 +52,7 @@ impl CoordinatorState {
         let waiting: Vec<(u64, &Coflow)> = waiting.take(limit + 1).collect();
         let next = waiting.get(limit).map(|(serial, _)| serial.to_string());
         let in_force = match waiting.is_empty() {
-            true => InForce { users: BTreeMap::new(), places: BTreeMap::new() },
+            true => InForce { users: BTreeMap::new(), places: Vec::new() },
             false => self.in_force(),
         };
         let items = waiting.into_iter().take(limit);
@@ -63,7 +70,7 @@ impl CoordinatorState {
                 }
             }
         }
-        let mut places = BTreeMap::new();
+        let mut places = Vec::new();
         for (place, (_, entry)) in self.driver.ranking().entries.iter().enumerate() {
             let id = match entry.group {
                 Group::AllFlows => continue,
@@ -72,7 +79,11 @@ impl CoordinatorState {
             };
             // The plan may still name a coflow that has left.
             if self.driver.state().is_present(id) {
-                places.entry(self.coflows.serial(id)).or_insert(place);
+                let index = id.index();
+                if places.len() <= index {
+                    places.resize(index + 1, usize::MAX);
+                }
+                places[index] = place.min(places[index]);
             }
         }
         InForce { users, places }
@@ -81,7 +92,7 @@ impl CoordinatorState {
     fn why(&self, serial: u64, coflow: &Coflow, in_force: &InForce) -> Waiting {
         let first = coflow.flows.unfinished().next().map(|(index, _)| index);
         let layer = first.map_or(0, |index| self.driver.layers().of(coflow.policy_flow(index)));
-        let place = in_force.places.get(&serial).copied();
+        let place = Some(in_force.place(coflow)).filter(|place| *place < usize::MAX);
         let stages = || coflow.flows.unfinished().map(|(_, flow)| flow.stage);
         let mut waiting =
             Waiting { coflow: serial, why: "".into(), layer, place, behind: vec![], lost: vec![] };
@@ -121,8 +132,8 @@ impl CoordinatorState {
             let mut most: Vec<(u64, f64)> = users.iter().map(|(id, rate)| (*id, *rate)).collect();
             most.sort_by(|a, b| b.1.total_cmp(&a.1));
             let mut coflows: Vec<u64> = most.iter().take(MAX_COFLOWS).map(|(id, _)| *id).collect();
-            let place = |id: &u64| in_force.places.get(id).copied().unwrap_or(usize::MAX);
-            coflows.sort_by_key(|id| (place(id), *id));
+            let place = |id: u64| self.coflows.get(id).map(|coflow| in_force.place(coflow));
+            coflows.sort_by_key(|&id| (place(id), id));
             let (port, direction) = match link {
                 Link::Out(port) => (port, "out"),
                 Link::In(port) => (port, "in"),

@@ -1,0 +1,131 @@
+//! Readers of lists and large bodies beside clients that register.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::{Duration, Instant};
+
+use crate::common::TestFolder;
+use crate::harness::{Coordinator, block_on, coflow, connect, metric, register, token, until};
+
+/// Coflows that are present; 100,000 with `make lists-bench`.
+fn present() -> u64 {
+    std::env::var("COVEY_PRESENT").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
+}
+
+/// How long a registration may take, of a hundred all but one.
+fn most() -> Duration {
+    let ms = std::env::var("COVEY_P99_MS").ok().and_then(|ms| ms.parse().ok());
+    Duration::from_millis(ms.unwrap_or(1_000))
+}
+
+const LISTS: [&str; 4] = ["coflows", "waiting", "schedule", "agents"];
+const READERS: usize = 8;
+const BODIES: usize = 4;
+const REGISTERING: u32 = 6;
+/// Registrations a second, together.
+const RATE: u32 = 300;
+const SECONDS: f64 = 6.0;
+
+/// A body of 64 MiB with more flows than any coflow may have.
+fn large() -> Vec<u8> {
+    let flow = br#"{"src":0,"dst":1},"#;
+    let mut body = br#"{"flows":["#.to_vec();
+    while body.len() + flow.len() + 2 < 64 << 20 {
+        body.extend(flow);
+    }
+    body.pop();
+    body.extend(b"]}");
+    body
+}
+
+#[test]
+fn readers_and_large_bodies_delay_no_registration() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &["--max-requests", "1000000"]);
+    block_on(async {
+        let (address, token) = (coordinator.clients, token(&folder));
+        let per = present() / 50;
+        let filling = (0..50).map(|k| {
+            let token = token.clone();
+            tokio::spawn(async move {
+                let mut client = connect(address, &token).await.expect("a connection");
+                for _ in 0..per {
+                    register(&mut client, &[(k % 4, (k + 1) % 4)]).await;
+                }
+            })
+        });
+        for filled in filling.collect::<Vec<_>>() {
+            filled.await.expect("they are registered");
+        }
+        let (stop, read) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
+        let refused = Arc::new(AtomicU64::new(0));
+        let mut others = Vec::new();
+        for k in 0..READERS {
+            let (token, stop, read) = (token.clone(), stop.clone(), read.clone());
+            others.push(tokio::spawn(async move {
+                let mut client = connect(address, &token).await.expect("a connection");
+                let (mut cursor, list) = (String::new(), LISTS[k % LISTS.len()]);
+                while !stop.load(Ordering::Relaxed) {
+                    let path = format!("/v1/{list}?limit=1000{cursor}");
+                    let page = client.get(&path).await.expect("an answer");
+                    assert_eq!(page.status, 200);
+                    let next = page.json()["next"].as_str().map(ToOwned::to_owned);
+                    cursor = next.map_or_else(String::new, |next| format!("&cursor={next}"));
+                    read.fetch_add(1, Ordering::Relaxed);
+                }
+            }));
+        }
+        for _ in 0..BODIES {
+            let (token, stop, refused) = (token.clone(), stop.clone(), refused.clone());
+            others.push(tokio::spawn(async move {
+                let mut client = connect(address, &token).await.expect("a connection");
+                while !stop.load(Ordering::Relaxed) {
+                    let answer = client.ask("POST", "/v1/coflows", &[], large()).await;
+                    assert_eq!(answer.expect("an answer").status, 413);
+                    refused.fetch_add(1, Ordering::Relaxed);
+                }
+            }));
+        }
+        let registering = (0..REGISTERING).map(|_| {
+            let token = token.clone();
+            tokio::spawn(async move {
+                let mut client = connect(address, &token).await.expect("a connection");
+                let every = Duration::from_secs(1) * REGISTERING / RATE;
+                let (mut times, begun) = (Vec::new(), Instant::now());
+                while begun.elapsed().as_secs_f64() < SECONDS {
+                    let at = Instant::now();
+                    let answer = client.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await;
+                    assert_eq!(answer.expect("an answer").status, 201);
+                    times.push(at.elapsed());
+                    tokio::time::sleep(every.saturating_sub(at.elapsed())).await;
+                }
+                times
+            })
+        });
+        let mut times = Vec::new();
+        for one in registering.collect::<Vec<_>>() {
+            times.extend(one.await.expect("they are registered"));
+        }
+        stop.store(true, Ordering::Relaxed);
+        for other in others {
+            other.await.expect("all are answered");
+        }
+        times.sort_unstable();
+        let at = |part: f64| times[(part * (times.len() - 1) as f64) as usize];
+        let mut client = coordinator.client(&folder).await;
+        let memory = metric(&mut client, "process_resident_memory_bytes").await;
+        println!(
+            "{} registrations, median {:?}, 99 % {:?}, longest {:?}; {} pages, {} bodies refused, {:.0} MB",
+            times.len(),
+            at(0.5),
+            at(0.99),
+            at(1.0),
+            read.load(Ordering::Relaxed),
+            refused.load(Ordering::Relaxed),
+            memory / 1e6
+        );
+        assert!(at(0.99) <= most(), "{:?}", at(0.99));
+        assert!(read.load(Ordering::Relaxed) > 0 && refused.load(Ordering::Relaxed) > 0);
+        until(1, "it lives", async || client.get("/livez").await.unwrap().status == 200).await;
+    });
+}
