@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf
+.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf hostile lists-bench
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -47,6 +47,12 @@ soak: ## Kill the coordinator 200 times under load (COVEY_KILLS=200)
 
 door-bench: ## Hold 5,000 silent and slow connections, and measure who is served (COVEY_DOOR_SECONDS=60)
 	COVEY_DOOR_SECONDS=$${COVEY_DOOR_SECONDS:-60} cargo test --locked --package covey --test live -- --nocapture thousands_of_silent
+
+hostile: ## Have clients, agents and applications say anything 100,000 times, kill the coordinator, and start it (COVEY_HOSTILE=100000)
+	COVEY_HOSTILE=$${COVEY_HOSTILE:-100000} cargo test --locked --package covey --test live -- --nocapture whatever_is_said
+
+lists-bench: ## Register beside readers of lists and large bodies, with 100,000 coflows present (COVEY_PRESENT=100000)
+	COVEY_PRESENT=$${COVEY_PRESENT:-100000} COVEY_P99_MS=50 cargo test --locked --release --package covey --test live -- --nocapture readers_and_large_bodies
 
 damage: ## Kill the coordinator 200 times and flip bits of its journal (COVEY_DAMAGES=200)
 	COVEY_DAMAGES=$${COVEY_DAMAGES:-200} cargo test --locked --package covey --test live -- --nocapture damaged_journal

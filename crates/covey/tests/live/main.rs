@@ -17,6 +17,7 @@ mod faults;
 mod flow_tokens;
 mod harness;
 mod holders;
+mod hostile;
 mod lists;
 mod openings;
 mod operation;
