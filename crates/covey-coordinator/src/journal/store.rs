@@ -281,7 +281,7 @@ fn check_room(folder: &Path, length: u64) -> io::Result<()> {
 fn check_new(folder: &Path, count: usize, length: u64) -> io::Result<()> {
     let mut reader = Reader::new(&folder.join(NEW), Version::Two).map_err(io::Error::other)?;
     let mut found = 0;
-    while let Some(record) = reader.next() {
+    for record in reader.by_ref() {
         record.map_err(io::Error::other)?;
         found += 1;
     }

@@ -276,7 +276,7 @@ impl Decider {
             match output {
                 Output::Journal(lsn, record) => {
                     // If the thread is gone the process is about to end.
-                    let _ = self.journal.send(Job::Append(lsn, record));
+                    let _ = self.journal.send(Job::Append(lsn, Box::new(record)));
                 }
                 Output::Answer(request, mut answer) => {
                     if let Ok(Reply::Agents(page)) = &mut answer {

@@ -5,7 +5,7 @@ use crate::state::Lsn;
 
 /// What is to be written.
 pub(super) enum Job {
-    Append(Lsn, Record),
+    Append(Lsn, Box<Record>),
     /// Replace the journal by these: all that is known, and the records that will have effect when they are
     /// on disk.
     Replace {

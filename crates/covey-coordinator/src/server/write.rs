@@ -33,7 +33,7 @@ pub(super) fn run(
         let mut next = Some(job);
         while let Some(job) = next.take() {
             match job {
-                Job::Append(lsn, record) => group.push((lsn, record)),
+                Job::Append(lsn, record) => group.push((lsn, *record)),
                 Job::Replace { known, mut under_way } => {
                     flush(&mut journal, &mut unwritten, &mut group, &mut failed, &tell);
                     // The clients that asked for failed records are told so.
@@ -129,10 +129,10 @@ mod tests {
         let (jobs, to_write) = channel();
         let (commands, mut told) = tokio::sync::mpsc::channel(8);
         // What is under way was found out before it was known that it failed.
-        jobs.send(Job::Append(1, removed(1))).expect("a channel");
+        jobs.send(Job::Append(1, Box::new(removed(1)))).expect("a channel");
         let under_way = vec![(1, removed(1)), (2, removed(2))];
         jobs.send(Job::Replace { known: vec![Record::Epoch(1)], under_way }).expect("a channel");
-        jobs.send(Job::Append(3, removed(3))).expect("a channel");
+        jobs.send(Job::Append(3, Box::new(removed(3)))).expect("a channel");
         drop(jobs);
         run(journal, None, &to_write, &commands.downgrade());
         assert!(matches!(

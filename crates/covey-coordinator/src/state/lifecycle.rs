@@ -101,7 +101,7 @@ impl CoordinatorState {
             while let Some(behind) = self.order.next(coflow) {
                 match behind {
                     Behind::Request(id, client, request) => {
-                        self.request_of(id, client, request, self.now);
+                        self.request_of(id, client, *request, self.now);
                     }
                     Behind::Ends(port, flows) => self.ended(port, &flows),
                 }

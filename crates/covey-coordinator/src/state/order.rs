@@ -16,7 +16,7 @@ use crate::request::{Client, Request};
 #[derive(Debug)]
 pub(super) enum Behind {
     /// What a client asks for.
-    Request(RequestId, Client, Request),
+    Request(RequestId, Client, Box<Request>),
     /// What the agent of a port has reported.
     Ends(u32, Vec<Ended>),
 }

@@ -41,7 +41,7 @@ impl CoordinatorState {
         if let Some(coflow) = self.changing(&what) {
             // What it changes is checked when it is known.
             match self.check_pending() {
-                Ok(()) => self.order.wait(coflow, Behind::Request(request, client, what)),
+                Ok(()) => self.order.wait(coflow, Behind::Request(request, client, Box::new(what))),
                 Err(problem) => self.effects.answer(request, Err(problem)),
             }
             return;

@@ -52,7 +52,7 @@ fn id(answer: Answer) -> u64 {
 fn refused(answer: Answer) -> String {
     let Problem { status, detail, .. } = answer.expect_err("a refusal");
     assert_eq!(status, 403);
-    detail.into()
+    detail
 }
 
 fn one() -> CoflowSpec {
