@@ -18,6 +18,7 @@ mod hex;
 #[cfg(feature = "server")]
 mod journal;
 mod layers;
+mod limits;
 mod record;
 #[cfg(feature = "server")]
 mod relay;
@@ -32,10 +33,12 @@ mod tokens;
 
 pub use driver::Driver;
 pub use layers::LayerOf;
+pub use limits::{LimitError, Limits, Ports};
 pub use record::{Key, Lease, Record, Registrant, Summary};
 pub use request::{Answer, Client, Reply, Request};
 pub use state::{
-    Config, CoordinatorState, Counts, Event, Lsn, Output, Population, RequestId, SessionId, Unused,
+    Config, CoordinatorState, Counts, Event, Held, Lsn, Output, Population, RequestId, SessionId,
+    Unused,
 };
 
 #[cfg(feature = "server")]
@@ -52,5 +55,5 @@ pub use relay::{Relay, RelayConfig, RelayError};
 pub use server::{Control, ServeError, Server, ServerConfig};
 #[cfg(feature = "server")]
 pub use tokens::{
-    Right, Rights, RightsError, TokenEntry, TokenFile, is_tenant_name, is_token_name,
+    NewToken, Right, Rights, RightsError, TokenEntry, TokenFile, is_tenant_name, is_token_name,
 };

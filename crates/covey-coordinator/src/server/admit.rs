@@ -97,6 +97,15 @@ pub(super) async fn admit(
         guest.refuse(Reason::Right, None, &detail);
         return refuse(Problem::new(403, "forbidden", detail));
     }
+    // What a token may not ask takes nothing from others.
+    if let Some(per_s) = holder.requests
+        && !gate.shared.rates.take(&holder.name, per_s)
+    {
+        let detail = format!("the token '{}' may ask {per_s} times a second", holder.name);
+        guest.refuse(Reason::Rate, None, &detail);
+        let problem = Problem::new(429, "limit of the token", detail);
+        return refuse(problem.of_limit(&holder.name, "requests"));
+    }
     let rate = &gate.shared.rate;
     if !rate.take() {
         let detail = format!("expected at most {} requests a second", rate.per_s());

@@ -8,6 +8,7 @@ use super::jobs::Written;
 use super::route::{Peer, Route};
 use crate::request::{Answer, Client, Request};
 use crate::state::SessionId;
+use crate::tokens::TokenLimits;
 
 /// Who hears what has become of a change of settings.
 pub(super) type Changed = oneshot::Sender<Result<SettingsStatus, Problem>>;
@@ -25,6 +26,8 @@ pub(super) enum Command {
     Written(Written),
     /// Settings are to change.
     Change(Box<Settings>, Changed),
+    /// The tokens have these limits from now on.
+    Limits(TokenLimits),
     /// Flow tokens are signed with another secret from now on.
     FlowSecret(Key),
     /// Take no more changes, and tell the sender when all changes are answered.

@@ -226,6 +226,7 @@ impl Decider {
             Command::Written(Written::Writable) => self.writable(),
             Command::Written(Written::Lost) => self.rewrite(),
             Command::Change(settings, changed) => self.change(*settings, changed),
+            Command::Limits(limits) => self.coordinator.set_limits(limits),
             Command::FlowSecret(secret) => self.coordinator.set_flow_secret(secret, hmac_sha256),
             Command::Drain(drained) => self.state.drained = Some(drained),
         }
@@ -396,6 +397,7 @@ impl Decider {
         if now_s >= shared.0.looked_s + LOOK_EVERY_S {
             shared.0.oldest_unapplied_s = self.coordinator.oldest_unapplied_s();
             shared.0.looked_s = now_s;
+            shared.0.holdings = self.coordinator.holdings();
         }
     }
 }

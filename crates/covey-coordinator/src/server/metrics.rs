@@ -1,5 +1,6 @@
 //! Measurements, in the text format of Prometheus.
 
+use std::collections::BTreeMap;
 use std::fmt::{Display, Write};
 use std::sync::Arc;
 
@@ -9,9 +10,7 @@ use covey_proto::OpeningError;
 
 use super::histogram::Histogram;
 use crate::connections::write_doors;
-use crate::state::SessionId;
-use crate::state::Unused;
-use crate::state::{Counts, Population};
+use crate::state::{Counts, Held, Population, SessionId, Unused};
 
 /// What the CPU of the decision thread was used for, in seconds.
 #[derive(Debug, Clone, Copy, Default)]
@@ -167,6 +166,8 @@ pub(super) struct Snapshot {
     pub journal_bytes: u64,
     pub journal_failures: u64,
     pub plan_errors: u64,
+    /// What tokens have: of coflows that are present, and how many that have gone and keys of those are remembered.
+    pub holdings: BTreeMap<String, (Held, usize, usize)>,
     /// When all agents were looked at, in seconds from the start.
     pub looked_s: f64,
 }
@@ -230,6 +231,27 @@ fn build_info(out: &mut String) {
     let _ = writeln!(out, "{name}{{version=\"{}\"}} 1", env!("CARGO_PKG_VERSION"));
 }
 
+/// What tokens have. There is nobody else, so that clients cannot make the number of series grow.
+fn write_holdings(holdings: &BTreeMap<String, (Held, usize, usize)>, out: &mut String) {
+    type Count = fn(&(Held, usize, usize)) -> usize;
+    let all: [(&str, &str, Count); 4] = [
+        ("covey_token_coflows", "Coflows that are present, by token.", |it| it.0.coflows),
+        ("covey_token_flows", "Flows of these, by token.", |it| it.0.flows),
+        ("covey_token_gone", "Coflows that are remembered after they have gone, by token.", |it| {
+            it.1
+        }),
+        ("covey_token_keys", "Idempotency keys that are remembered, by token.", |it| {
+            it.0.keys + it.2
+        }),
+    ];
+    for (name, help, count) in all {
+        head(name, help, "gauge", out);
+        for (token, held) in holdings {
+            let _ = writeln!(out, "{name}{{token=\"{token}\"}} {}", count(held));
+        }
+    }
+}
+
 /// All of it as text. `relays` is how many relays have joined, and how many agents have through them.
 pub(super) fn text(
     now: &Snapshot,
@@ -267,6 +289,11 @@ pub(super) fn text(
             "covey_refused_reports_total",
             "Flows in reports of agents whose coflows are not known: of another life of the journal, or forgotten.",
             counts.unknown,
+        ),
+        (
+            "covey_refused_keeps_total",
+            "Coflows that agents would have kept, and that have no flow at their ports.",
+            counts.strange_keeps,
         ),
         (
             "covey_flows_refused_total",
@@ -322,6 +349,7 @@ pub(super) fn text(
     for (name, help, value) in counters {
         one(name, help, "counter", value, &mut out);
     }
+    write_holdings(&now.holdings, &mut out);
     let name = "covey_flows_opened_wrongly_total";
     head(
         name,

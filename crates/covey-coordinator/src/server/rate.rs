@@ -1,6 +1,7 @@
 //! How many requests there may be.
 
-use std::sync::Mutex;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex};
 use std::time::Instant;
 
 use crate::connections::lock;
@@ -45,6 +46,20 @@ impl Rate {
         }
         budget.left -= 1.0;
         true
+    }
+}
+
+/// The requests of tokens that have a limit of their own.
+#[derive(Debug, Default)]
+pub(super) struct Rates(Mutex<BTreeMap<Arc<str>, Rate>>);
+
+impl Rates {
+    /// Whether there may be one more of a token that may have so many a second.
+    pub fn take(&self, token: &Arc<str>, per_s: u32) -> bool {
+        let mut rates = lock(&self.0);
+        let rate = rates.entry(token.clone()).or_insert_with(|| Rate::new(per_s));
+        rate.set(per_s);
+        rate.take()
     }
 }
 

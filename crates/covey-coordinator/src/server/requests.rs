@@ -11,6 +11,7 @@ use axum::extract::{MatchedPath, Request, State};
 use axum::http::Method;
 use axum::middleware::Next;
 use axum::response::Response;
+use covey_api::Problem;
 
 use super::caller::Caller;
 use super::histogram::Histogram;
@@ -30,6 +31,8 @@ struct Counted {
     by_route: BTreeMap<Asked, Outcomes>,
     /// By the name of the token, if one was shown that counts, and the class of the status.
     by_token: BTreeMap<(Option<Arc<str>>, u16), u64>,
+    /// Refused by a limit of a token: by its name, and that of the limit.
+    limited: BTreeMap<(String, String), u64>,
 }
 
 /// What was asked for: route and method.
@@ -51,6 +54,14 @@ impl Requests {
         let outcomes = all.by_route.entry(asked).or_default();
         *outcomes.statuses.entry(status).or_default() += 1;
         outcomes.times.add(seconds);
+    }
+
+    /// A limit of a token refuses a request, if that is the problem.
+    fn add_limited(&self, problem: &Problem) {
+        if let (Some(token), Some(limit)) = (&problem.token, &problem.limit) {
+            let name = (token.clone(), limit.to_string());
+            *lock(&self.0).limited.entry(name).or_default() += 1;
+        }
     }
 
     /// The metrics, in the text format of Prometheus.
@@ -76,6 +87,11 @@ impl Requests {
         for ((token, class), count) in &all.by_token {
             let token = token.as_deref().unwrap_or_default();
             let _ = writeln!(out, "{name}{{token=\"{token}\",status=\"{class}xx\"}} {count}");
+        }
+        let name = "covey_limited_total";
+        head(name, "Requests that a limit of their token refused.", "counter", out);
+        for ((token, limit), count) in &all.limited {
+            let _ = writeln!(out, "{name}{{token=\"{token}\",limit=\"{limit}\"}} {count}");
         }
     }
 }
@@ -105,6 +121,9 @@ pub(super) async fn measure(
     let asked = (route.to_owned(), known(request.method()));
     let token = request.extensions().get().and_then(Caller::token);
     let response = next.run(request).await;
+    if let Some(problem) = response.extensions().get() {
+        requests.add_limited(problem);
+    }
     requests.add(asked, token, response.status().as_u16(), begin.elapsed().as_secs_f64());
     response
 }

@@ -20,7 +20,7 @@ use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
 use super::joining::Agents;
 use super::metrics::{Doors, Measured, Snapshot};
-use super::rate::Rate;
+use super::rate::{Rate, Rates};
 use super::runnable::Runnable;
 use super::shared::{About, PAST, Shared, Turn};
 use super::{agents, push, rest, write};
@@ -31,7 +31,7 @@ use crate::journal::Journal;
 use crate::record::Record;
 use crate::reload::Watched;
 use crate::state::CoordinatorState;
-use crate::tokens::{TokenFile, Tokens};
+use crate::tokens::{TokenFile, TokenLimits, Tokens};
 
 /// A coordinator that listens.
 pub struct Server {
@@ -119,6 +119,7 @@ impl Server {
         }
         let mut coordinator = started?;
         let mut flow_secret = flow_secret.follow();
+        coordinator.set_limits(tokens.limits().borrow().clone());
         coordinator.set_flow_secret(*flow_secret.borrow_and_update(), hmac_sha256);
         let coflows = coordinator.population().coflows;
         tracing::info!(epoch, coflows, policy = config.policy, "started");
@@ -158,6 +159,7 @@ impl Server {
             max_flows: AtomicUsize::new(config.core.max_flows),
             large_bodies: Arc::new(Semaphore::new(LARGE_BODIES)),
             rate: Rate::new(config.max_requests_per_s),
+            rates: Rates::default(),
             turn: Turn::default(),
             about: About {
                 ports: config.ports,
@@ -257,6 +259,7 @@ impl Server {
         let (doors, tls) = (&self.shared.doors, &self.shared.tls);
         tokio::spawn(self.watched.keep(reload));
         tokio::spawn(follow_secret(self.flow_secret, self.commands.downgrade()));
+        tokio::spawn(follow_limits(self.tokens.limits(), self.commands.downgrade()));
         let all = Arc::new(Agents {
             commands: self.commands.clone(),
             admission: Admission { tls: tls.for_agents(), tokens: self.tokens.clone() },
@@ -332,6 +335,19 @@ async fn follow_secret(mut secret: watch::Receiver<Key>, commands: mpsc::WeakSen
         let Some(commands) = commands.upgrade() else { return };
         // If the decision thread is gone the process is about to end.
         let _ = commands.send(Command::FlowSecret(key)).await;
+    }
+}
+
+/// Passes on the limits of tokens whenever these are read again.
+async fn follow_limits(
+    mut limits: watch::Receiver<TokenLimits>,
+    commands: mpsc::WeakSender<Command>,
+) {
+    while limits.changed().await.is_ok() {
+        let now = limits.borrow_and_update().clone();
+        let Some(commands) = commands.upgrade() else { return };
+        // If the decision thread is gone the process is about to end.
+        let _ = commands.send(Command::Limits(now)).await;
     }
 }
 

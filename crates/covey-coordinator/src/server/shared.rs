@@ -12,7 +12,7 @@ use tokio::sync::{Semaphore, broadcast, watch};
 use super::audit::Audit;
 use super::joined_relays::JoinedRelays;
 use super::metrics::{Doors, Measured, Snapshot};
-use super::rate::Rate;
+use super::rate::{Rate, Rates};
 use super::requests::Requests;
 use crate::authority::LiveTls;
 use crate::connections::lock;
@@ -41,6 +41,8 @@ pub(super) struct Shared {
     pub large_bodies: Arc<Semaphore>,
     /// How many requests a second there may be.
     pub rate: Rate,
+    /// And of tokens that have a limit of their own.
+    pub rates: Rates,
     /// Whether the journal has the epoch, so that no other start will have it.
     pub is_fenced: watch::Sender<bool>,
     pub turn: Turn,

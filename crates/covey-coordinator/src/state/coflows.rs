@@ -7,8 +7,10 @@ use covey_proto::{FlowAnnouncement, FlowId, FlowKey, FlowOpening};
 
 use super::flow_ids::FlowIds;
 use super::flows::{Flow, Flows, Served, Stage, ports};
+use super::held::{Held, Holdings};
 use super::leases::{Lease, Leases};
 use super::memory::{Dags, Gone};
+use crate::limits::Limits;
 use crate::record::{Key, Registrant, Summary};
 
 /// What a client has said of a coflow when it registered it.
@@ -152,6 +154,8 @@ pub(super) struct Coflows {
     waiting_for: BTreeMap<u64, BTreeSet<u64>>,
     /// What the present ones count as together.
     tally: Tally,
+    /// What tokens have of the present ones.
+    pub held: Holdings,
 }
 
 impl Coflows {
@@ -260,6 +264,10 @@ impl Coflows {
         self.dags_mut(coflow.flows.is_own()).join(coflow.about.lineage.external, serial);
         self.note_key(&coflow.about.owner, coflow.about.key.as_ref(), serial);
         self.leases.insert(serial, &coflow.lease);
+        if let Some(owner) = &coflow.about.owner {
+            let keys = usize::from(coflow.about.key.is_some());
+            self.held.add(&owner.token, Held { coflows: 1, flows: 0, keys });
+        }
         self.present.insert(serial, coflow);
     }
 
@@ -297,6 +305,9 @@ impl Coflows {
     pub fn extend(&mut self, serial: u64, flows: Vec<Flow>, ids: &[u64]) {
         self.note_ports(serial, &flows);
         let Some(coflow) = self.present.get_mut(&serial) else { return };
+        if let Some(owner) = &coflow.about.owner {
+            self.held.add(&owner.token, Held { flows: flows.len(), ..Held::default() });
+        }
         let runs = self.ids.insert(serial, coflow.flows.len() as u32, ids);
         coflow.flows.extend(flows, runs);
     }
@@ -457,6 +468,11 @@ impl Coflows {
         self.by_port.get(port as usize).into_iter().flatten().copied()
     }
 
+    /// Whether a coflow that is present has, or had, a flow at a port.
+    pub fn is_at_port(&self, serial: u64, port: u32) -> bool {
+        self.by_port.get(port as usize).is_some_and(|coflows| coflows.contains(&serial))
+    }
+
     /// A coflow that is present has been changed so often.
     pub fn set_revision(&mut self, serial: u64, revision: u64) {
         if let Some(coflow) = self.get_mut(serial) {
@@ -502,6 +518,10 @@ impl Coflows {
             }
         }
         self.leases.remove(serial, lease);
+        if let Some(owner) = &about.owner {
+            let keys = usize::from(about.key.is_some());
+            self.held.remove(&owner.token, Held { coflows: 1, flows: flows.len(), keys });
+        }
         self.ids.remove(flows.ids(), flows.former().values().flatten().copied());
         self.tally.replace(coflow.tally(), Tally::default());
         for port in flows.ports() {
@@ -519,10 +539,18 @@ impl Coflows {
         self.gone.insert(summary);
     }
 
-    /// Forgets those that went first, until at most `max` are remembered, and none that went before that
-    /// time.
-    pub fn forget_gone(&mut self, max: usize, before: Time) {
-        while let Some(summary) = self.gone.pop(max, before) {
+    /// Forgets coflows, until at most `max` are remembered, of each token as many as its limits say, and none that went
+    /// before that time. Of too many, the tenant that has most loses the one that went first.
+    pub fn forget_gone(&mut self, max: usize, before: Time, limits: &BTreeMap<String, Limits>) {
+        for (token, limits) in limits {
+            while let Some(keys) = limits.keys
+                && self.held.of(token).keys + self.gone.of_token(token).1 > keys
+                && let Some((owner, key)) = self.gone.pop_key(token)
+            {
+                self.keys.remove(&OwnKey::of(&owner, &key));
+            }
+        }
+        while let Some(summary) = self.gone.pop(max, before, limits) {
             if let Some(key) = summary.key {
                 self.keys.remove(&OwnKey::of(&summary.owner, &key));
             }
@@ -538,6 +566,7 @@ impl Coflows {
             + self.own_dags.len()
             + self.keys.len()
             + self.ids.len();
+        let memory = memory + self.held.len();
         let waiting: usize = self.waiting_for.values().map(BTreeSet::len).sum();
         self.present.len() + self.serials.len() + self.leases.len() + memory + waiting
     }

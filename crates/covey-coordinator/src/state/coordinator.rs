@@ -18,6 +18,7 @@ use super::order::Order;
 use super::signer::Signer;
 use crate::SessionId;
 use crate::driver::Driver;
+use crate::limits::Limits;
 
 /// The coordinator without its I/O.
 ///
@@ -35,6 +36,8 @@ use crate::driver::Driver;
 /// needs several parts.
 pub struct CoordinatorState {
     pub(super) config: Config,
+    /// The tokens, by name, with what each may have.
+    pub(super) limits: BTreeMap<String, Limits>,
     pub(super) now: Time,
     pub(super) driver: Driver,
     pub(super) coflows: Coflows,
@@ -85,6 +88,7 @@ impl CoordinatorState {
         let ingress = &fabric.capacity()[fabric.ports() as usize..];
         CoordinatorState {
             config,
+            limits: BTreeMap::new(),
             now: Time::ZERO,
             agents: Agents::new(epoch, ingress, start),
             driver: Driver::new(fabric, policy),

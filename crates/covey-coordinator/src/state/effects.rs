@@ -114,6 +114,8 @@ pub struct Counts {
     pub epochs_ahead: u64,
     /// Flows in reports of agents whose coflows are unknown: of another life of the journal, or forgotten.
     pub unknown: u64,
+    /// Coflows that agents would have kept that have no flow at their ports.
+    pub strange_keeps: u64,
     /// Headers of flows that agents' applications have refused.
     pub flows_refused: u64,
     /// Flows that they have taken without a proof.

@@ -7,16 +7,20 @@ use covey_proto::FlowKey;
 
 use super::coflows::OwnKey;
 use super::effects::{Effects, Lsn, RequestId};
+use super::held::{Held, Holdings};
 use crate::record::Record;
 
 /// What happens when a record is on disk.
 #[derive(Debug)]
 pub(super) enum Pending {
     /// Apply it, and answer these requests. It is a change of these coflows.
-    Apply(Record, Vec<RequestId>, Vec<u64>),
+    Apply(Record, Vec<RequestId>, Vec<u64>, Option<More>),
     /// It has had its effect. Acknowledge the ends of flows to the agent of a port.
     Acknowledge(Record, u32, Vec<FlowKey>),
 }
+
+/// What a token has more of when a record has been applied.
+pub(super) type More = (String, Held);
 
 /// What waits for the journal, by the numbers of its records. Of each registration that waits its key is
 /// known, so that a second request with the key waits for the same record.
@@ -27,6 +31,8 @@ pub(super) struct JournalQueue {
     keys: BTreeMap<OwnKey, (u64, Lsn)>,
     /// Registrations among `pending`.
     registering: usize,
+    /// What tokens will have more of.
+    under_way: Holdings,
     next_lsn: Lsn,
     /// Records that have had their effect and could not be written.
     unwritten: Vec<(Record, u32, Vec<FlowKey>)>,
@@ -38,6 +44,7 @@ impl Default for JournalQueue {
             pending: BTreeMap::new(),
             keys: BTreeMap::new(),
             registering: 0,
+            under_way: Holdings::default(),
             next_lsn: 1,
             unwritten: Vec::new(),
         }
@@ -53,6 +60,11 @@ impl JournalQueue {
     /// Changes that wait.
     pub fn len(&self) -> usize {
         self.pending.len()
+    }
+
+    /// What a token will have more of.
+    pub fn under_way(&self, token: &str) -> Held {
+        self.under_way.of(token)
     }
 
     /// Registrations that wait.
@@ -74,6 +86,7 @@ impl JournalQueue {
         record: Record,
         request: Option<RequestId>,
         coflows: Vec<u64>,
+        more: Option<More>,
         effects: &mut Effects,
     ) {
         let lsn = self.write(&record, effects);
@@ -83,8 +96,11 @@ impl JournalQueue {
                 self.keys.insert(OwnKey::of(owner, key), (key.digest, lsn));
             }
         }
+        if let Some((token, more)) = &more {
+            self.under_way.add(token, *more);
+        }
         let requests = request.into_iter().collect();
-        self.pending.insert(lsn, Pending::Apply(record, requests, coflows));
+        self.pending.insert(lsn, Pending::Apply(record, requests, coflows, more));
     }
 
     /// Has a record written that has had its effect, and ends of flows acknowledged when it is on disk.
@@ -125,7 +141,7 @@ impl JournalQueue {
     pub fn join(&mut self, key: &OwnKey, with: u64, request: RequestId) -> Option<u64> {
         let (digest, lsn) = self.keys.get(key).copied()?;
         if digest == with
-            && let Some(Pending::Apply(_, requests, _)) = self.pending.get_mut(&lsn)
+            && let Some(Pending::Apply(_, requests, ..)) = self.pending.get_mut(&lsn)
         {
             requests.push(request);
         }
@@ -150,7 +166,7 @@ impl JournalQueue {
         for pending in these.into_values() {
             self.leave(&pending);
             match pending {
-                Pending::Apply(_, requests, coflows) => {
+                Pending::Apply(_, requests, coflows, _) => {
                     changes.extend(coflows);
                     for request in requests {
                         let detail = format!("the journal cannot be written: {why}");
@@ -166,6 +182,9 @@ impl JournalQueue {
     }
 
     fn leave(&mut self, pending: &Pending) {
+        if let Pending::Apply(.., Some((token, more))) = pending {
+            self.under_way.remove(token, *more);
+        }
         if let Pending::Apply(Record::Registered { key, owner, .. }, ..) = pending {
             self.registering -= 1;
             if let Some(key) = key {
@@ -193,6 +212,6 @@ impl JournalQueue {
     /// How many entries there are.
     #[cfg(test)]
     pub fn entries(&self) -> usize {
-        self.pending.len() + self.keys.len() + self.unwritten.len()
+        self.pending.len() + self.under_way.len() + self.keys.len() + self.unwritten.len()
     }
 }

@@ -142,7 +142,7 @@ impl CoordinatorState {
     /// Forgets coflows that have gone, if there are too many or it is long ago.
     pub(super) fn forget_gone(&mut self) {
         let before = Time::from_secs(self.now.as_secs() - self.config.forget_after_s);
-        self.coflows.forget_gone(self.config.max_gone, before);
+        self.coflows.forget_gone(self.config.max_gone, before, &self.limits);
     }
 }
 

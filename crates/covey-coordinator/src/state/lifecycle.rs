@@ -74,7 +74,7 @@ impl CoordinatorState {
         self.advance(now);
         while let Some(pending) = self.journal.take_durable(lsn) {
             match pending {
-                Pending::Apply(record, requests, coflows) => {
+                Pending::Apply(record, requests, coflows, _) => {
                     self.order.end(&coflows);
                     self.apply(&record);
                     let answer = self.answer_to(&record);

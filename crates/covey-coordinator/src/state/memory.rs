@@ -1,10 +1,12 @@
 //! What is remembered of coflows that have gone, and of DAGs.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::{Lineage, Time};
 
-use crate::record::Summary;
+use crate::limits::Limits;
+use crate::record::{Key, Registrant, Summary};
 
 /// A DAG of coflows.
 #[derive(Debug, Default, Clone)]
@@ -76,12 +78,26 @@ impl Dags {
     }
 }
 
-/// Coflows that have gone, for those who still ask for them. The two fields name the same coflows.
+/// Coflows that have gone, for those who still ask for them. All fields name the same coflows.
 #[derive(Debug, Default)]
 pub(super) struct Gone {
     summaries: BTreeMap<u64, Summary>,
-    /// Their numbers, in the order in which they went.
-    order: VecDeque<u64>,
+    /// Their numbers, by place: in the order in which they went.
+    order: BTreeMap<u64, u64>,
+    /// The place of the next.
+    next: u64,
+    /// The places of those of each tenant, and of those that belong to nobody.
+    of_tenant: BTreeMap<Option<String>, BTreeSet<u64>>,
+    /// The places of those of each token.
+    of_token: BTreeMap<String, Places>,
+}
+
+/// Places of coflows of a token.
+#[derive(Debug, Default)]
+struct Places {
+    all: BTreeSet<u64>,
+    /// Of those whose keys are remembered.
+    keyed: BTreeSet<u64>,
 }
 
 impl Gone {
@@ -106,28 +122,100 @@ impl Gone {
 
     /// In the order in which they went.
     pub fn in_order(&self) -> impl Iterator<Item = &Summary> {
-        self.order.iter().filter_map(|serial| self.summaries.get(serial))
+        self.order.values().filter_map(|serial| self.summaries.get(serial))
+    }
+
+    /// How many there are of a token, and how many of those have a key.
+    pub fn of_token(&self, token: &str) -> (usize, usize) {
+        self.of_token.get(token).map_or((0, 0), |places| (places.all.len(), places.keyed.len()))
     }
 
     pub fn insert(&mut self, summary: Summary) {
-        self.order.push_back(summary.id);
+        let place = self.next;
+        self.next += 1;
+        self.order.insert(place, summary.id);
+        let tenant = summary.owner.as_ref().map(|owner| owner.tenant.clone());
+        self.of_tenant.entry(tenant).or_default().insert(place);
+        if let Some(owner) = &summary.owner {
+            let places = self.of_token.entry(owner.token.clone()).or_default();
+            places.all.insert(place);
+            places.keyed.extend(summary.key.as_ref().map(|_| place));
+        }
         self.summaries.insert(summary.id, summary);
     }
 
-    /// Forgets the one that went first, if there are more than `max`, or if it went before that time.
-    pub fn pop(&mut self, max: usize, before: Time) -> Option<Summary> {
-        let first = self.order.front()?;
-        let is_old = |summary: &Summary| Time::from_secs(summary.end_s) < before;
-        if self.order.len() <= max && !self.summaries.get(first).is_some_and(is_old) {
+    /// Forgets the key of the coflow of a token that went first of those with keys. Returns its owner and the key.
+    pub fn pop_key(&mut self, token: &str) -> Option<(Option<Registrant>, Key)> {
+        let place = self.of_token.get_mut(token)?.keyed.pop_first()?;
+        let summary = self.summaries.get_mut(self.order.get(&place)?)?;
+        Some((summary.owner.clone(), summary.key.take()?))
+    }
+
+    /// Forgets one that is too many, or that went before that time.
+    pub fn pop(
+        &mut self,
+        max: usize,
+        before: Time,
+        limits: &BTreeMap<String, Limits>,
+    ) -> Option<Summary> {
+        let place = self.old(before).or_else(|| self.above(limits)).or_else(|| self.above_all(max));
+        let serial = self.order.remove(&place?)?;
+        let summary = self.summaries.remove(&serial)?;
+        let place = place?;
+        let tenant = summary.owner.as_ref().map(|owner| owner.tenant.clone());
+        forget(&mut self.of_tenant, &tenant, |places| {
+            places.remove(&place);
+            places.is_empty()
+        });
+        if let Some(owner) = &summary.owner {
+            forget(&mut self.of_token, &owner.token, |places| {
+                places.all.remove(&place);
+                places.keyed.remove(&place);
+                places.all.is_empty()
+            });
+        }
+        Some(summary)
+    }
+
+    /// The first, if it went before that time.
+    fn old(&self, before: Time) -> Option<u64> {
+        let (place, serial) = self.order.first_key_value()?;
+        let end_s = self.summaries.get(serial)?.end_s;
+        (Time::from_secs(end_s) < before).then_some(*place)
+    }
+
+    /// The first of a token that has more than it may.
+    fn above(&self, limits: &BTreeMap<String, Limits>) -> Option<u64> {
+        let of = |(token, limits): (&String, &Limits)| {
+            let places = &self.of_token.get(token)?.all;
+            places.first().filter(|_| limits.gone.is_some_and(|most| places.len() > most)).copied()
+        };
+        limits.iter().find_map(of)
+    }
+
+    /// If there are more than `max`, the first of the tenant that has most.
+    fn above_all(&self, max: usize) -> Option<u64> {
+        if self.order.len() <= max {
             return None;
         }
-        let first = self.order.pop_front()?;
-        self.summaries.remove(&first)
+        // Of several, the one whose first went first.
+        let most =
+            self.of_tenant.values().max_by_key(|places| (places.len(), Reverse(places.first())))?;
+        most.first().copied()
     }
 
     /// How many entries there are.
     #[cfg(test)]
     pub fn len(&self) -> usize {
-        self.summaries.len() + self.order.len()
+        let tokens = self.of_token.values().map(|it| it.all.len() + it.keyed.len()).sum::<usize>();
+        let tenants = self.of_tenant.values().map(BTreeSet::len).sum::<usize>();
+        self.summaries.len() + self.order.len() + tenants + tokens
+    }
+}
+
+/// Changes what is known under a name, and removes it if nothing is left.
+fn forget<K: Ord, T>(known: &mut BTreeMap<K, T>, name: &K, change: impl FnOnce(&mut T) -> bool) {
+    if known.get_mut(name).is_some_and(change) {
+        known.remove(name);
     }
 }

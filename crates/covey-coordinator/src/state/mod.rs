@@ -18,7 +18,7 @@
 //! | `draining` | ports that get no new flows |
 //! | `flow_tokens` | how flows prove themselves to other hosts |
 //! | `openings`, `turns` | flows that are opened wrongly; what agents decide between schedules |
-//! | `queries`, `requests` | what clients read and ask for |
+//! | `queries`, `allowing`, `requests` | what clients read, may do and ask for |
 //! | `sessions`, `messages` | what agents report and are sent |
 //! | `lifecycle`, `restart` | what the shell calls in turn; a start with another policy |
 
@@ -34,6 +34,7 @@ mod dirty;
 mod effects;
 mod flow_ids;
 mod flows;
+mod held;
 mod host_links;
 mod journal_queue;
 mod leases;
@@ -43,6 +44,7 @@ mod reservations;
 mod signer;
 
 // The whole, and what it does.
+mod allowing;
 mod appearing;
 mod apply;
 mod attempts;
@@ -77,3 +79,4 @@ pub use config::Config;
 pub use coordinator::CoordinatorState;
 pub use effects::{Counts, Event, Lsn, Output, Population, RequestId, SessionId};
 pub use flows::Unused;
+pub use held::Held;

@@ -13,8 +13,10 @@ use super::coflows::{Coflow, OwnKey};
 use super::coordinator::CoordinatorState;
 use super::effects::RequestId;
 use super::flows::Stage;
+use super::held::Held;
+use super::journal_queue::More;
 use super::order::Behind;
-use crate::record::{Key, Record, Registrant};
+use crate::record::{Key, Record};
 use crate::request::{Client, Reply, Request};
 
 /// Seconds for which a coflow may be kept.
@@ -137,6 +139,9 @@ impl CoordinatorState {
             let detail = format!("{max} coflows are registered, which is the limit");
             return Err(Problem::new(429, "too many coflows", detail));
         }
+        let (flows, keys) = (spec.flows.len(), usize::from(key.is_some()));
+        let more = Held { coflows: 1, flows, keys };
+        self.check_more(client.registrant.as_ref(), more)?;
         self.check_pending()?;
         let parents = spec.parents.iter().filter_map(|&parent| self.coflows.lineage(parent));
         let lineage = Lineage::after(parents).unwrap_or_else(|| {
@@ -151,9 +156,10 @@ impl CoordinatorState {
         let at_s = self.now.as_secs();
         let revision = 0;
         let owner = client.registrant;
+        let more = owner.as_ref().map(|owner| (owner.token.clone(), more));
         let record = Record::Registered { id, at_s, lineage, key, owner, flow_ids, revision, spec };
         // Nobody else knows it yet.
-        self.journal_change(record, Some(request), Vec::new());
+        self.journal_more(record, Some(request), Vec::new(), more);
         Ok(())
     }
 
@@ -173,6 +179,7 @@ impl CoordinatorState {
         self.check_count("flows", spec.flows.len())?;
         check_attempts("flows", &spec.flows, &[])?;
         self.check_flows(["flows", ""], &sized(&spec.flows, &[]), 0)?;
+        self.check_ports(client, ["flows", ""], &spec.flows)?;
         check_range("weight", Some(spec.weight), &WEIGHT)?;
         check_range("deadline_s", spec.deadline_s, &DEADLINE_S)?;
         check_range("lease_s", spec.lease_s, &LEASE_S)?;
@@ -274,6 +281,12 @@ impl CoordinatorState {
         }
         self.check_flows(["move", ".to"], &to, there + update.add.len())?;
         self.check_count("take", coflow.flows.len() + update.added())?;
+        self.check_ports(client, ["add", ""], &update.add)?;
+        self.check_ports(client, ["move", ".to"], &to)?;
+        let owner = coflow.about.owner.as_ref();
+        let more = Held { flows: update.added(), ..Held::default() };
+        self.check_more(owner, more)?;
+        let more = owner.map(|owner| (owner.token.clone(), more));
         let mut named = HashSet::new();
         for (at, flow) in update.named() {
             match coflow.flows.get(flow).map(|flow| flow.stage) {
@@ -296,7 +309,8 @@ impl CoordinatorState {
         let at_s = self.now.as_secs();
         let flow_ids = self.coflows.ids.give(update.added());
         let coflows = self.coflows.ids.coflows(&update.take).chain([id]).collect();
-        self.journal_change(Record::Updated { id, at_s, flow_ids, update }, Some(request), coflows);
+        let record = Record::Updated { id, at_s, flow_ids, update };
+        self.journal_more(record, Some(request), coflows, more);
         Ok(())
     }
 
@@ -315,7 +329,7 @@ impl CoordinatorState {
         Ok(())
     }
 
-    fn present(&self, id: u64) -> Result<&Coflow, Problem> {
+    pub(super) fn present(&self, id: u64) -> Result<&Coflow, Problem> {
         if self.coflows.get(id).is_some_and(|coflow| coflow.flows.is_own()) {
             let detail = format!("coflow {id} was found by the policy in force, and is its own");
             return Err(Problem::new(409, "coflow is not registered", detail));
@@ -324,15 +338,6 @@ impl CoordinatorState {
             Some(_) => Problem::new(409, "coflow has gone", format!("coflow {id} has ended")),
             None => Problem::unknown(id),
         })
-    }
-
-    /// A coflow that is present and that a client may change.
-    fn own(&self, client: &Client, id: u64) -> Result<&Coflow, Problem> {
-        let coflow = self.present(id)?;
-        match &coflow.about.owner {
-            Some(owner) if !client.may_change(Some(owner)) => Err(not_own(id, owner)),
-            _ => Ok(coflow),
-        }
     }
 
     fn remove(&mut self, request: RequestId, client: &Client, id: u64) -> Result<(), Problem> {
@@ -355,18 +360,20 @@ impl CoordinatorState {
         request: Option<RequestId>,
         coflows: Vec<u64>,
     ) {
-        self.order.begin(&coflows);
-        self.journal.apply(record, request, coflows, &mut self.effects);
+        self.journal_more(record, request, coflows, None);
     }
-}
 
-/// A coflow belongs to another token.
-pub(super) fn not_own(id: u64, owner: &Registrant) -> Problem {
-    let detail = format!(
-        "coflow {id} belongs to the token '{}': expected that one, or one with the right operate",
-        owner.token
-    );
-    Problem::new(403, "forbidden", detail)
+    /// The same for a change after which a token has more.
+    fn journal_more(
+        &mut self,
+        record: Record,
+        request: Option<RequestId>,
+        coflows: Vec<u64>,
+        more: Option<More>,
+    ) {
+        self.order.begin(&coflows);
+        self.journal.apply(record, request, coflows, more, &mut self.effects);
+    }
 }
 
 fn check_range(

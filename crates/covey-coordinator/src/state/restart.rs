@@ -27,6 +27,7 @@ impl CoordinatorState {
         next.journal = self.journal.next_start();
         next.effects.counts = self.effects.counts;
         next.signer = self.signer;
+        next.set_limits(self.limits.clone());
         next
     }
 

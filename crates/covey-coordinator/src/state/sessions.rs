@@ -11,6 +11,10 @@ use super::flows::Stage;
 use super::order::Behind;
 use crate::record::Record;
 
+/// Connections that an agent may have checked between two reports of them. More is not believed: nobody is to use up a
+/// counter for all.
+const MAX_CHECKED: u64 = 1_000_000;
+
 impl CoordinatorState {
     /// An agent has said something. A session is not known before it says hello; the shell
     /// has checked the credential.
@@ -50,7 +54,7 @@ impl CoordinatorState {
             FromAgent::Links(links) => self.links(port, links),
             FromAgent::Uses(uses) => self.uses(port, &uses),
             FromAgent::Keeps(coflows) => {
-                coflows.into_iter().for_each(|serial| self.keep(serial, None));
+                coflows.into_iter().for_each(|serial| self.keep_for(port, serial));
             }
             FromAgent::Addresses(_) | FromAgent::Appeared(_)
                 if self.agents.get(port).connection.spoken < APPEARANCES => {}
@@ -61,8 +65,9 @@ impl CoordinatorState {
             FromAgent::Passed(passings) => self.passed(port, &passings),
             FromAgent::Checked { refused, unproven } => {
                 let counts = &mut self.effects.counts;
-                counts.flows_refused = counts.flows_refused.saturating_add(refused);
-                counts.flows_unproven = counts.flows_unproven.saturating_add(unproven);
+                let add = |all: u64, more: u64| all.saturating_add(more.min(MAX_CHECKED));
+                counts.flows_refused = add(counts.flows_refused, refused);
+                counts.flows_unproven = add(counts.flows_unproven, unproven);
             }
             FromAgent::Hello(_) | FromAgent::Alive => {}
         }
@@ -129,6 +134,15 @@ impl CoordinatorState {
         }
         self.effects.event(Event::Joined { port });
         self.effects.ready(session);
+    }
+
+    /// The agent of a port keeps a coflow, if that is its business.
+    fn keep_for(&mut self, port: u32, serial: u64) {
+        if self.coflows.is_at_port(serial, port) {
+            self.keep(serial, None);
+        } else if self.coflows.contains(serial) {
+            self.effects.counts.strange_keeps += 1;
+        }
     }
 
     /// Counts flows of a report if their coflow is not known: nothing of it is taken over.
@@ -239,7 +253,7 @@ impl CoordinatorState {
             let is_open = |sent: &Sent| uses.get(&sent.key) != Some(&Use::Closed);
             let is_named = name.id().is_none() && name.number().is_none();
             if is_named && of_coflow.iter().any(is_open) {
-                self.keep(name.coflow, None);
+                self.keep_for(port, name.coflow);
             }
             self.count_unknown(name, of_coflow.len());
         }

@@ -5,9 +5,9 @@ use std::collections::{BTreeSet, HashSet};
 use covey_api::Problem;
 use covey_proto::{FlowId, FlowKey};
 
+use super::allowing::not_own;
 use super::coordinator::CoordinatorState;
 use super::flows::{Stage, Taken};
-use super::requests::not_own;
 use crate::request::Client;
 
 impl CoordinatorState {

@@ -11,6 +11,7 @@ use ring::digest::{SHA256, digest};
 use super::rights::Rights;
 use crate::authority::{create_folder, write_secret};
 use crate::hex::{hex, unhex};
+use crate::limits::Limits;
 
 /// The hash of a secret. Secrets are random and long, so that nobody can guess one from its hash.
 pub(super) type Hash = [u8; 32];
@@ -25,6 +26,21 @@ pub struct TokenEntry {
     pub expires: Option<SystemTime>,
     /// The tenant whose coflows it registers. Without one, its own name is that of the tenant.
     pub tenant: Option<String>,
+    /// What it may have at most.
+    pub limits: Limits,
+}
+
+/// What a new token is to be.
+#[derive(Debug, Clone, Default)]
+pub struct NewToken {
+    /// What its holder may do.
+    pub rights: Rights,
+    /// For how long it counts; for ever if `None`.
+    pub valid: Option<Duration>,
+    /// The tenant whose coflows it registers; one of its own name if `None`.
+    pub tenant: Option<String>,
+    /// What it may have at most.
+    pub limits: Limits,
 }
 
 /// The tokens in the file of a coordinator's folder, by name.
@@ -35,8 +51,7 @@ pub struct TokenFile {
 }
 
 /// The first line of the file.
-const HEAD: &str =
-    "# name sha256 rights expires (seconds since 1970, or never) [tenant=NAME]: covey token --help";
+const HEAD: &str = "# name sha256 rights expires (seconds since 1970, or never) [tenant=NAME] [limits]: covey token --help";
 
 /// The name of the one token of the file `token`.
 pub(super) const SINGLE: &str = "token";
@@ -88,24 +103,19 @@ impl TokenFile {
     pub fn add(
         &mut self,
         name: &str,
-        rights: Rights,
-        valid: Option<Duration>,
-        tenant: Option<String>,
+        NewToken { rights, valid, tenant, limits }: NewToken,
     ) -> Result<String, CredentialError> {
         if !is_token_name(name) || self.entries.contains_key(name) {
             let what =
                 format!("expected a new name of letters, digits and -_. only, found '{name}'");
             return Err(CredentialError::Content { path: self.path.clone(), what });
         }
-        if let Some(found) = tenant.iter().find(|tenant| !is_tenant_name(tenant)) {
-            let what = format!("expected a tenant of {LETTERS} only, found '{found}'");
-            return Err(CredentialError::Content { path: self.path.clone(), what });
-        }
+        self.check_tenant(tenant.as_deref())?;
         let mut random = [0; 32];
         getrandom::fill(&mut random).map_err(|e| CredentialError::Use(e.to_string()))?;
         let secret = format!("covey_{}", hex(&random));
         let expires = valid.map(|valid| SystemTime::now() + valid);
-        let entry = TokenEntry { hash: hash(secret.as_bytes()), rights, expires, tenant };
+        let entry = TokenEntry { hash: hash(secret.as_bytes()), rights, expires, tenant, limits };
         self.entries.insert(name.to_owned(), entry);
         self.write()?;
         Ok(secret)
@@ -123,17 +133,47 @@ impl TokenFile {
         Ok(is_found)
     }
 
+    fn check_tenant(&self, tenant: Option<&str>) -> Result<(), CredentialError> {
+        match tenant.filter(|tenant| !is_tenant_name(tenant)) {
+            None => Ok(()),
+            Some(found) => {
+                let what = format!("expected a tenant of {LETTERS} only, found '{found}'");
+                Err(CredentialError::Content { path: self.path.clone(), what })
+            }
+        }
+    }
+
+    /// Gives a token another tenant and other limits, and writes the file. Returns whether there is such a token.
+    ///
+    /// # Errors
+    /// When the tenant's name is not one, or the file cannot be written.
+    pub fn change(
+        &mut self,
+        name: &str,
+        tenant: Option<String>,
+        limits: Limits,
+    ) -> Result<bool, CredentialError> {
+        self.check_tenant(tenant.as_deref())?;
+        let Some(entry) = self.entries.get_mut(name) else { return Ok(false) };
+        entry.tenant = tenant;
+        entry.limits = limits;
+        self.write()?;
+        Ok(true)
+    }
+
     fn write(&self) -> Result<(), CredentialError> {
         if let Some(folder) = self.path.parent() {
             create_folder(folder)?;
         }
         let mut text = format!("{HEAD}\n");
-        for (name, TokenEntry { hash, rights, expires, tenant }) in &self.entries {
+        for (name, TokenEntry { hash, rights, expires, tenant, limits }) in &self.entries {
             let expires = expires.map_or("never".to_owned(), |expires| {
                 expires.duration_since(UNIX_EPOCH).unwrap_or_default().as_secs().to_string()
             });
             let tenant = tenant.as_ref().map(|name| format!(" tenant={name}")).unwrap_or_default();
-            text.push_str(&format!("{name} {} {rights} {expires}{tenant}\n", hex(hash)));
+            let line = format!("{name} {} {rights} {expires}{tenant} {limits}", hex(hash));
+            text.push_str(line.trim_end());
+            text.push('\n');
         }
         write_secret(&self.path, text.as_bytes())
     }
@@ -183,7 +223,7 @@ fn entry(line: &str) -> Result<(String, TokenEntry), String> {
             Some(time.ok_or("expected a time in seconds since 1970, or never")?)
         }
     };
-    let mut tenant = None;
+    let (mut tenant, mut limits) = (None, Limits::default());
     for other in others {
         let (key, value) = other.split_once('=').unwrap_or((other, ""));
         match key {
@@ -192,10 +232,10 @@ fn entry(line: &str) -> Result<(String, TokenEntry), String> {
             "tenant" => {
                 return Err(format!("expected a tenant of {LETTERS} only, found '{value}'"));
             }
-            _ => return Err(format!("expected tenant=NAME, found '{other}'")),
+            _ => limits.set(other).map_err(|error| format!("tenant=NAME or a limit: {error}"))?,
         }
     }
-    Ok((name.to_owned(), TokenEntry { hash, rights, expires, tenant }))
+    Ok((name.to_owned(), TokenEntry { hash, rights, expires, tenant, limits }))
 }
 
 /// The hash of a secret.
@@ -214,12 +254,16 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         let mut file = TokenFile::read(folder.path()).expect("no file is no token");
         let rights: Rights = "read,register".parse().expect("rights");
-        let secret = file.add("ci", rights.clone(), None, Some("lab".to_owned())).expect("a token");
+        let mut limits = Limits::default();
+        limits.set("ports=0-3").expect("a limit");
+        let plain = || NewToken { rights: rights.clone(), ..NewToken::default() };
+        let lab = NewToken { tenant: Some("lab".to_owned()), limits, ..plain() };
+        let secret = file.add("ci", lab).expect("a token");
         let hour = Duration::from_secs(3600);
-        file.add("probe", "read".parse().expect("rights"), Some(hour), None).expect("a token");
-        assert!(file.add("ci", rights.clone(), None, None).is_err(), "the name is taken");
-        assert!(file.add("a b", rights.clone(), None, None).is_err() && !is_token_name("token"));
-        assert!(file.add("x", rights, None, Some("a b".to_owned())).is_err());
+        file.add("probe", NewToken { valid: Some(hour), ..plain() }).expect("a token");
+        assert!(file.add("ci", plain()).is_err(), "the name is taken");
+        assert!(file.add("a b", plain()).is_err() && !is_token_name("token"));
+        assert!(file.add("x", NewToken { tenant: Some("a b".to_owned()), ..plain() }).is_err());
         let text = fs::read_to_string(folder.path().join("tokens")).expect("a file");
         assert!(!text.contains(&secret));
         let again = TokenFile::read(folder.path()).expect("a file");
@@ -229,6 +273,12 @@ mod tests {
         let probe = &again.entries()["probe"];
         let now = SystemTime::now();
         assert!(probe.is_valid(now) && !probe.is_valid(now + 2 * hour));
+        let ports = |file: &TokenFile| file.entries()["ci"].limits.to_string();
+        assert_eq!(ports(&again), "ports=0-3");
+        assert!(file.change("ci", None, Limits::default()).expect("a file"));
+        assert!(!file.change("cj", None, Limits::default()).expect("a file"));
+        let again = TokenFile::read(folder.path()).expect("a file");
+        assert_eq!((ports(&again), &again.entries()["ci"].tenant), (String::new(), &None));
         assert!(file.remove("ci").expect("a file") && !file.remove("ci").expect("a file"));
         assert_eq!(TokenFile::read(folder.path()).expect("a file").entries().len(), 1);
     }
@@ -243,7 +293,10 @@ mod tests {
             (format!("ci {hash} reed never"), "line 2: expected one or more of read"),
             (format!("ci {hash} read soon"), "line 2: expected a time"),
             (format!("c/i {hash} read never"), "line 2: expected a name"),
-            (format!("ci {hash} read never tenent=a"), "line 2: expected tenant=NAME, found"),
+            (
+                format!("ci {hash} read never tenent=a"),
+                "line 2: tenant=NAME or a limit: expected one of",
+            ),
             (format!("ci {hash} read never tenant="), "line 2: expected a tenant of letters"),
             (format!("ci {hash} read never tenant=a tenant=b"), "line 2: tenant is there twice"),
             (

@@ -10,6 +10,7 @@ use tokio::sync::watch;
 
 use super::file::{Hash, SINGLE, TokenEntry, TokenFile, hash};
 use super::rights::{Right, Rights};
+use crate::limits::Limits;
 use crate::reload::Reload;
 
 /// Who shows a token.
@@ -19,6 +20,8 @@ pub(crate) struct Holder {
     pub name: Arc<str>,
     /// The tenant to which it belongs.
     pub tenant: Arc<str>,
+    /// The most requests a second, if they are limited.
+    pub requests: Option<u32>,
     rights: Rights,
     hash: Hash,
 }
@@ -32,45 +35,57 @@ impl Holder {
 /// All tokens, by their hashes: to look one up takes a time that says nothing of any secret.
 type Table = BTreeMap<Hash, (Holder, Option<SystemTime>)>;
 
+/// What tokens may have, by name.
+pub(crate) type TokenLimits = BTreeMap<String, Limits>;
+
 /// How often the wall clock is asked whether a token has expired: it may jump.
 const LOOK: Duration = Duration::from_secs(1);
 
-fn read(folder: &Path) -> Result<Table, CredentialError> {
-    let holder = |name: &str, tenant: &str, rights, hash| Holder {
+fn read(folder: &Path) -> Result<(Table, TokenLimits), CredentialError> {
+    let holder = |name: &str, tenant: &str, requests, rights, hash| Holder {
         name: name.into(),
         tenant: tenant.into(),
+        requests,
         rights,
         hash,
     };
-    let mut table = Table::new();
+    let (mut table, mut all) = (Table::new(), TokenLimits::new());
     let single = Credentials::of(folder).token_path();
     if single.exists() {
         let token = read_token(&single)?;
         let hash = hash(&token);
-        table.insert(hash, (holder(SINGLE, SINGLE, Rights::all(), hash), None));
+        table.insert(hash, (holder(SINGLE, SINGLE, None, Rights::all(), hash), None));
+        all.insert(SINGLE.to_owned(), Limits::default());
     }
     for (name, entry) in TokenFile::read(folder)?.entries() {
-        let TokenEntry { rights, expires, tenant, .. } = entry;
+        let TokenEntry { rights, expires, tenant, limits, .. } = entry;
         let hash = *entry.hash();
-        table.insert(
-            hash,
-            (holder(name, tenant.as_ref().unwrap_or(name), rights.clone(), hash), *expires),
-        );
+        let tenant = tenant.as_ref().unwrap_or(name);
+        let holder = holder(name, tenant, limits.requests, rights.clone(), hash);
+        table.insert(hash, (holder, *expires));
+        all.insert(name.clone(), limits.clone());
     }
-    Ok(table)
+    Ok((table, all))
 }
 
 /// The tokens of a process that runs.
 pub(crate) struct Tokens {
     folder: PathBuf,
     table: watch::Sender<Table>,
+    limits: watch::Sender<TokenLimits>,
 }
 
 impl Tokens {
     /// Reads the tokens in a folder.
     pub fn start(folder: &Path) -> Result<Arc<Tokens>, CredentialError> {
-        let table = watch::channel(read(folder)?).0;
-        Ok(Arc::new(Tokens { folder: folder.to_owned(), table }))
+        let (table, limits) = read(folder)?;
+        let (table, limits) = (watch::channel(table).0, watch::channel(limits).0);
+        Ok(Arc::new(Tokens { folder: folder.to_owned(), table, limits }))
+    }
+
+    /// What tokens may have, by name: now, and whenever they are read again.
+    pub fn limits(&self) -> watch::Receiver<TokenLimits> {
+        self.limits.subscribe()
     }
 
     /// Who shows this secret, if it counts now.
@@ -118,7 +133,9 @@ impl Reload for Tokens {
     }
 
     fn reload(&self) -> Result<(), CredentialError> {
-        self.table.send_replace(read(&self.folder)?);
+        let (table, limits) = read(&self.folder)?;
+        self.table.send_replace(table);
+        self.limits.send_replace(limits);
         Ok(())
     }
 }
@@ -127,6 +144,7 @@ impl Reload for Tokens {
 mod tests {
     use std::time::Duration;
 
+    use super::super::file::NewToken;
     use super::*;
     use crate::authority::write_secret;
 
@@ -135,9 +153,12 @@ mod tests {
         let folder = tempfile::tempdir().expect("a folder");
         write_secret(&folder.path().join("token"), b"old\n").expect("a file");
         let mut file = TokenFile::read(folder.path()).expect("a file");
-        let read: Rights = "read".parse().expect("rights");
-        let secret = file.add("ci", read.clone(), None, None).expect("a token");
-        let short = file.add("short", read, Some(Duration::ZERO), None).expect("a token");
+        let of = |valid| {
+            let rights = "read".parse().expect("rights");
+            NewToken { rights, valid, ..NewToken::default() }
+        };
+        let secret = file.add("ci", of(None)).expect("a token");
+        let short = file.add("short", of(Some(Duration::ZERO))).expect("a token");
         let tokens = Tokens::start(folder.path()).expect("tokens");
         let name = |secret: &str| tokens.holder(secret.as_bytes()).map(|it| it.name.to_string());
         assert_eq!(name("old").as_deref(), Some("token"));
@@ -160,7 +181,7 @@ mod tests {
         runtime.expect("a runtime").block_on(async {
             assert!(lost(&holder, Right::Read).await);
             assert!(!lost(&old, Right::Operate).await);
-            let soon = file.add("soon", "read".parse().expect("rights"), Some(2 * LOOK), None);
+            let soon = file.add("soon", of(Some(2 * LOOK)));
             tokens.reload().expect("tokens");
             let soon = tokens.holder(soon.expect("a token").as_bytes()).expect("a holder");
             assert!(lost(&soon, Right::Register).await, "it has no such right");

@@ -6,6 +6,6 @@ mod file;
 mod live;
 mod rights;
 
-pub use file::{TokenEntry, TokenFile, is_tenant_name, is_token_name};
-pub(crate) use live::{Holder, Tokens};
+pub use file::{NewToken, TokenEntry, TokenFile, is_tenant_name, is_token_name};
+pub(crate) use live::{Holder, TokenLimits, Tokens};
 pub use rights::{Right, Rights, RightsError};

@@ -139,6 +139,70 @@ fn a_coflow_belongs_to_the_token_that_registered_it() {
 }
 
 #[test]
+fn a_token_has_limits_which_change_with_the_file() {
+    let folder = TestFolder::new();
+    let register = ["--rights", "read,register", "--limit"];
+    let hostile =
+        new(&folder, "hostile", &[&register[..], &["coflows=2", "--limit", "ports=0-2"]].concat());
+    let fast = new(&folder, "fast", &[&register[..], &["requests=1"]].concat());
+    let other = new(&folder, "other", &register[..2]);
+    let coordinator = Coordinator::new(&folder, &["--max-gone", "20"]);
+    block_on(async {
+        let client = async |token: &str| connect(coordinator.clients, token.as_bytes()).await;
+        let mut hostile = client(&hostile).await.expect("a connection");
+        let mut other = client(&other).await.expect("a connection");
+        let post = async |client: &mut Client, flows| {
+            client.ask("POST", "/v1/coflows", &[], coflow(flows)).await.expect("an answer")
+        };
+        assert_eq!(post(&mut hostile, &[(0, 1)]).await.status, 201);
+        assert_eq!(post(&mut hostile, &[(1, 2)]).await.status, 201);
+        let refused = post(&mut hostile, &[(1, 2)]).await;
+        let problem = refused.json();
+        assert_eq!((refused.status, &problem["limit"]), (429, &json!("coflows")));
+        assert_eq!(problem["token"], "hostile");
+        let refused = post(&mut hostile, &[(1, 3)]).await;
+        assert_eq!((refused.status, &refused.json()["limit"]), (403, &json!("ports")));
+        // What it does leaves others alone: they register, and what has gone of them is remembered.
+        let kept = post(&mut other, &[(3, 0)]).await;
+        assert_eq!(kept.status, 201);
+        let path = format!("/v1/coflows/{}", kept.json()["id"]);
+        assert_eq!(other.ask("DELETE", &path, &[], Vec::new()).await.unwrap().status, 204);
+        for id in 0..60 {
+            let made = post(&mut hostile, &[(0, 1)]).await;
+            let id = if id < 2 { json!(id) } else { made.json()["id"].clone() };
+            let path = format!("/v1/coflows/{id}");
+            assert_eq!(hostile.ask("DELETE", &path, &[], Vec::new()).await.unwrap().status, 204);
+        }
+        let gone = other.ask("GET", &path, &[], Vec::new()).await.unwrap();
+        assert_eq!((gone.status, &gone.json()["state"]), (200, &json!("removed")));
+        // One request a second, of which a second's worth may come at once.
+        let mut fast = client(&fast).await.expect("a connection");
+        let mut statuses = Vec::new();
+        for _ in 0..5 {
+            statuses.push(fast.ask("GET", "/v1/coflows", &[], Vec::new()).await.unwrap().status);
+        }
+        assert!(statuses[0] == 200 && statuses.contains(&429), "{statuses:?}");
+        for (name, value) in [
+            ("covey_limited_total{token=\"hostile\",limit=\"ports\"}", 1.0),
+            ("covey_token_gone{token=\"other\"}", 1.0),
+        ] {
+            until(10, name, async || metric(&mut other, name).await == value).await;
+        }
+        let set = ["token", "set", "hostile", "--limit", "coflows=none", "--data", "data"];
+        assert_eq!(folder.results(&set), "changed hostile\n");
+        hang_up(&coordinator);
+        until(10, "it may have more", async || {
+            let made = [post(&mut hostile, &[(0, 1)]).await, post(&mut hostile, &[(0, 1)]).await];
+            let third = post(&mut hostile, &[(0, 1)]).await;
+            made.iter().all(|it| it.status == 201) && third.status == 201
+        })
+        .await;
+    });
+    let list = folder.results(&["token", "list", "--data", "data"]);
+    assert!(list.contains("ports=0-2\n") && list.contains("requests=1\n"), "{list}");
+}
+
+#[test]
 fn an_agent_needs_the_right_to_operate_and_the_single_token_may_go() {
     let folder = TestFolder::new();
     let (hosts, reads) = (
@@ -193,6 +257,8 @@ fn the_folder_and_its_files_are_for_their_owner() {
             "--tenant: expected a tenant of letters, digits and -_.",
         ),
         (&["new", "x", "--output", "secret"], "--output: secret: File exists"),
+        (&["new", "x", "--limit", "coflow=1"], "--limit: expected one of coflows=N, "),
+        (&["set", "cj"], "NAME: expected one of ci, file, found 'cj'"),
         (&["revoke", "cj"], "NAME: expected one of ci, file, found 'cj'"),
     ] {
         let refusal = folder.refusal(&[&["token"], arguments, &["--data", "data"]].concat());

@@ -1,9 +1,13 @@
 //! Coflows belong to the token that registered them.
 
+use std::collections::BTreeMap;
+
 use covey_api::{CoflowSpec, Flow, Problem, Update};
 use covey_core::{Fabric, Time};
+use covey_proto::{FlowKey, FromAgent, Sent};
 
-use super::helpers::settle;
+use super::helpers::{core, settle};
+use crate::limits::Limits;
 use crate::record::{Key, Record, Registrant};
 use crate::request::{Answer, Client, Reply, Request};
 use crate::state::{Config, CoordinatorState, Output};
@@ -134,4 +138,111 @@ fn a_coflow_of_an_old_journal_belongs_to_nobody_and_anybody_may_change_it() {
     let key = Some(Key { key: "job".to_owned(), digest: 9 });
     assert_eq!(id(ask(&mut core, &anna, Request::Register { spec: one(), key })), 3);
     assert!(ask(&mut core, &anna, Request::Remove { id: 3 }).is_ok());
+}
+
+fn limits(of: &[(&str, &str)]) -> BTreeMap<String, Limits> {
+    let limits = |text: &str| {
+        let mut limits = Limits::default();
+        text.split(' ').for_each(|limit| limits.set(limit).expect(limit));
+        limits
+    };
+    of.iter().map(|(token, text)| (token.to_string(), limits(text))).collect()
+}
+
+#[test]
+fn a_token_has_no_more_than_it_may_also_of_what_is_under_way() {
+    let mut core = start(Vec::new());
+    core.set_limits(limits(&[("anna", "coflows=2 flows=5 keys=1 ports=0-1"), ("berta", "gone=1")]));
+    let [anna, berta] = [client("anna", "anna"), client("berta", "berta")];
+    let limited = |answer: Answer| {
+        let problem = answer.expect_err("a refusal");
+        assert_eq!(problem.token.as_deref(), Some("anna"));
+        assert!(problem.detail.contains("the token 'anna'"), "{}", problem.detail);
+        (problem.status, problem.limit.expect("a limit").to_string())
+    };
+    let flows = |count| CoflowSpec::of(vec![Flow::new(0, 1, Some(1e3)); count]);
+    let key = Some(Key { key: "job".to_owned(), digest: 1 });
+    let keyed = Request::Register { spec: flows(1), key };
+    let first = id(ask(&mut core, &anna, keyed.clone()));
+    assert_eq!(id(ask(&mut core, &anna, keyed)), first, "it is no second one");
+    let other = Some(Key { key: "other".to_owned(), digest: 1 });
+    let other = Request::Register { spec: flows(1), key: other };
+    assert_eq!(limited(ask(&mut core, &anna, other)), (429, "keys".to_owned()));
+    assert_eq!(limited(register(&mut core, &anna, flows(5))), (429, "flows".to_owned()));
+    let add = |count| Update { add: vec![Flow::new(0, 1, Some(1e3)); count], ..Update::default() };
+    let update = |count| Request::Update { id: first, update: add(count), revision: None };
+    assert_eq!(limited(ask(&mut core, &anna, update(5))), (429, "flows".to_owned()));
+    assert!(ask(&mut core, &anna, update(2)).is_ok());
+    // Ten at once, of which one has room.
+    for request in 0..10 {
+        let what = Request::Register { spec: flows(1), key: None };
+        core.request_of(request, anna.clone(), what, Time::ZERO);
+    }
+    settle(&mut core, 0.0);
+    assert_eq!((core.coflows.held.of("anna").coflows, core.coflows.len()), (2, 2));
+    assert_eq!(limited(register(&mut core, &anna, flows(1))), (429, "coflows".to_owned()));
+    let away = CoflowSpec::of(vec![Flow::new(0, 1, None), Flow::new(0, 2, None)]);
+    assert_eq!(limited(register(&mut core, &anna, away)), (403, "ports".to_owned()));
+    let away = Update { add: vec![Flow::new(2, 0, None)], ..Update::default() };
+    let away = Request::Update { id: first, update: away, revision: None };
+    assert_eq!(limited(ask(&mut core, &anna, away)), (403, "ports".to_owned()));
+    // Others have no such limits, and limits change with the file.
+    for _ in 0..4 {
+        register(&mut core, &berta, flows(4)).expect("a coflow");
+    }
+    core.set_limits(limits(&[("anna", "coflows=3")]));
+    register(&mut core, &anna, flows(9)).expect("a coflow");
+    for held in core.coflows.range(0).map(|(id, _)| id).collect::<Vec<u64>>() {
+        ask(&mut core, &Client::own(), Request::Remove { id: held }).expect("it goes");
+    }
+    assert_eq!((core.coflows.held.len(), core.journal.entries()), (0, 0));
+}
+
+#[test]
+fn who_registers_many_coflows_forgets_only_its_own() {
+    let mut core = start(Vec::new());
+    core.config.max_gone = 6;
+    let [anna, berta] = [client("anna", "anna"), client("berta", "berta")];
+    let go = |core: &mut CoordinatorState, client: &Client, key: Option<u64>| {
+        let key = key.map(|key| Key { key: key.to_string(), digest: 1 });
+        let id = id(ask(core, client, Request::Register { spec: one(), key }));
+        ask(core, client, Request::Remove { id }).expect("it goes");
+        id
+    };
+    let of_anna = [1, 2, 3].map(|key| go(&mut core, &anna, Some(key)));
+    let of_berta: Vec<u64> = (0..20).map(|key| go(&mut core, &berta, Some(key))).collect();
+    let remembered = |core: &CoordinatorState| core.coflows.gone.range(0).collect::<Vec<u64>>();
+    let last = [&of_anna[..], &of_berta[17..]].concat();
+    assert_eq!(remembered(&core), last);
+    // Keys go before coflows, those of the first ones first.
+    core.set_limits(limits(&[("anna", "keys=1"), ("berta", "gone=1")]));
+    assert_eq!(remembered(&core), [&of_anna[..], &of_berta[19..]].concat());
+    assert_eq!(core.holdings()["anna"], (Default::default(), 3, 1));
+    let again = |core: &mut CoordinatorState, key: u64| {
+        let key = Some(Key { key: key.to_string(), digest: 1 });
+        id(ask(core, &anna, Request::Register { spec: one(), key }))
+    };
+    assert_eq!(again(&mut core, 3), of_anna[2]);
+    let (records, _) = core.snapshot();
+    let entries = core.coflows.gone.len();
+    assert_eq!(start(records).coflows.gone.len(), entries);
+    assert_ne!(again(&mut core, 1), of_anna[0], "it is forgotten");
+}
+
+#[test]
+fn an_agent_keeps_no_coflow_that_has_no_flow_at_its_port() {
+    let mut core = core("aalo", &[&[(0, 1)]]);
+    let kept_s = |core: &CoordinatorState| core.status(0).and_then(|it| it.kept_s);
+    settle(&mut core, 20.0);
+    let sent = Sent { key: FlowKey { coflow: 0, flow: 0 }, bytes: 1e3, wire: 1e3 };
+    for says in [FromAgent::Keeps(vec![0, 7]), FromAgent::Sent(vec![sent])] {
+        core.heard(3, says, Time::from_secs(20.0));
+    }
+    assert_eq!((kept_s(&core), core.counts().strange_keeps), (Some(80.0), 2));
+    // Its receiver's agent does.
+    core.heard(1, FromAgent::Keeps(vec![0]), Time::from_secs(20.0));
+    assert_eq!((kept_s(&core), core.counts().strange_keeps), (Some(100.0), 2));
+    let huge = FromAgent::Checked { refused: u64::MAX, unproven: u64::MAX };
+    core.heard(3, huge, Time::from_secs(20.0));
+    assert_eq!(core.counts().flows_refused, 1_000_000);
 }
