@@ -17,6 +17,7 @@ mod network;
 mod pattern;
 mod processes;
 mod replay;
+mod scratch;
 mod setup;
 
 pub use error::TestbedError;

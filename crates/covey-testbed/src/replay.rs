@@ -15,6 +15,7 @@ use crate::faults::{Broken, Fault};
 use crate::host::now_ns;
 use crate::lab::Lab;
 use crate::processes::Said;
+use crate::scratch::Scratch;
 use crate::setup::{Replay, Scheduler};
 
 /// Result of a replay.
@@ -87,7 +88,7 @@ pub fn replay(
     progress: &dyn Fn(usize),
 ) -> Result<Found, TestbedError> {
     check(replay.workload)?;
-    let folder = tempfile::tempdir()?;
+    let folder = Scratch::new()?;
     let (sender, said) = channel();
     let mut cluster = Cluster::start(lab, replay, folder.path(), sender, &said)?;
     let mut run = Run::new(replay);
