@@ -210,9 +210,11 @@ fn agents(facts: &Facts, amount: Amount) -> Vec<String> {
             agent.flows.to_string(),
             agent.version.to_string(),
             agent.applied.to_string(),
-            agent
-                .unapplied_s
-                .map_or_else(String::new, |s| format!("not applied for {}", duration(s))),
+            match (agent.unapplied_s, agent.draining) {
+                (Some(s), _) => format!("not applied for {}", duration(s)),
+                (None, true) => "gets no new flows".to_owned(),
+                (None, false) => String::new(),
+            },
         ]
     };
     let rows: Vec<Vec<String>> = all.iter().take(amount.agents).map(row).collect();
