@@ -52,9 +52,10 @@ impl Default for JournalQueue {
 }
 
 impl JournalQueue {
-    /// The queue of the next start, in which nothing waits yet: numbers go on.
+    /// The queue of the next start, in which nothing waits but what could not be written so far: numbers go on.
     pub fn next_start(&self) -> JournalQueue {
-        JournalQueue { next_lsn: self.next_lsn, ..JournalQueue::default() }
+        let (next_lsn, unwritten) = (self.next_lsn, self.unwritten.clone());
+        JournalQueue { next_lsn, unwritten, ..JournalQueue::default() }
     }
 
     /// Changes that wait.
