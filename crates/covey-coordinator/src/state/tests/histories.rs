@@ -401,6 +401,28 @@ impl World {
         self.to_write.clear();
         self.epoch += 1;
         self.core = start(policy, self.epoch, &self.on_disk);
+        self.report_again();
+    }
+
+    /// Another policy begins, without a crash.
+    fn switch(&mut self, policy: &str) {
+        self.core.announce_start();
+        self.follow();
+        while !self.to_write.is_empty() {
+            self.write(self.to_write.len());
+        }
+        self.epoch += 1;
+        let built = covey_sched::build(policy).expect("a policy").policy;
+        let fabric = Fabric::big_switch(PORTS, 1e6).expect("a fabric");
+        self.core = self.core.start_again(fabric, built, self.core.config());
+        assert_eq!(self.core.epoch(), self.epoch);
+        let now = self.time();
+        join(&mut self.core, now);
+        self.report_again();
+    }
+
+    /// Agents say again what was not acknowledged.
+    fn report_again(&mut self) {
         let ends = self.history.iter().filter(|it| it.answer.is_none());
         let ends = ends.filter(|it| matches!(it.what, What::End(_)));
         let ends: Vec<What> = ends.map(|it| it.what.clone()).collect();
@@ -416,11 +438,15 @@ fn start(policy: &str, epoch: u64, records: &[Record]) -> CoordinatorState {
     let start = Time::from_secs(at);
     let mut core =
         CoordinatorState::new(fabric, policy, config, epoch, records.iter().cloned(), start);
+    join(&mut core, start);
+    core
+}
+
+fn join(core: &mut CoordinatorState, now: Time) {
     for port in 0..PORTS {
         let hello = Hello { version: VERSION, port, holds: (0, 0), token: Vec::new() };
-        core.heard(u64::from(port), FromAgent::Hello(hello), start);
+        core.heard(u64::from(port), FromAgent::Hello(hello), now);
     }
-    core
 }
 
 /// What somebody does next.
@@ -460,6 +486,11 @@ fn history(policy: &str, seed: u64) -> World {
             1 => world.compact(),
             2 => world.fail(),
             3..=7 => world.write(random.below(waiting + 1) as usize),
+            // To another one, and back.
+            9 if random.below(4) == 0 => {
+                world.switch("fifo");
+                world.switch(policy);
+            }
             8 => _ = world.core.decide(world.time()).expect("a plan"),
             _ => {
                 let what = choose(&world, &mut random);
