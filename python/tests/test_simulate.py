@@ -49,6 +49,31 @@ def test_a_network_with_a_core_has_its_hosts_as_ports(tiny: covey.Trace) -> None
         covey.simulate(tiny, "sebf", fabric="leaf-spine:leaves=2,spines=1,hosts=1")
 
 
+def test_tenants_share_the_network() -> None:
+    flows = {
+        "coflow": ["a", "b"],
+        "arrival_s": [0, 0],
+        "src": [0, 0],
+        "dst": [1, 2],
+        "bytes": [375e6, 125e6],
+        "tenant": ["analytics", "serving"],
+    }
+    trace = covey.Trace.from_flows(flows)
+    result = covey.simulate(trace, "sebf", tenants={"analytics": 3, "serving": 1})
+    assert result.per_coflow["cct_s"] == pytest.approx([4, 4])
+    assert result.per_coflow["tenant"] == ["analytics", "serving"]
+    assert [tenant["weight"] for tenant in result.summary()["tenants"]] == [3, 1]
+    free = covey.simulate(trace, "sebf")
+    assert free.per_coflow["cct_s"] == pytest.approx([4, 1])
+    assert [tenant["mean_cct_s"] for tenant in free.summary()["tenants"]] == pytest.approx([4, 1])
+    with pytest.warns(UserWarning, match="no weight is given for serving"):
+        covey.simulate(trace, "fair", tenants={"analytics": 3})
+    with pytest.raises(covey.InputError, match="tenants: expected a weight from"):
+        covey.simulate(trace, "fair", tenants={"analytics": 0})
+    with pytest.raises(covey.InputError, match="tenants: expected a policy that is told of coflows"):
+        covey.simulate(trace, "coda", tenants={"analytics": 3, "serving": 1})
+
+
 def test_policies_run_on_a_rung(tmp_path: Path) -> None:
     trace = covey.generate("fb-like", coflows=40, ports=20, seed=1)
     policies = ["fair", "coda"]

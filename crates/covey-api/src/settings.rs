@@ -1,5 +1,7 @@
 //! Settings of a coordinator that change while it runs.
 
+use std::collections::BTreeMap;
+
 use serde::{Deserialize, Serialize};
 
 /// Settings of a coordinator that change while it runs: the body of `PATCH /v1/admin/settings`, where what is not named
@@ -10,6 +12,9 @@ pub struct Settings {
     /// The policy, with parameters that differ from their defaults.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub policy: Option<String>,
+    /// The weights of tenants, among whom links are divided; none if they are not.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tenants: Option<BTreeMap<String, f64>>,
     /// Whether clients may change nothing. Flows end as they do.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub read_only: Option<bool>,
@@ -45,6 +50,7 @@ impl Settings {
     pub fn or(self, others: Settings) -> Settings {
         Settings {
             policy: self.policy.or(others.policy),
+            tenants: self.tenants.or(others.tenants),
             read_only: self.read_only.or(others.read_only),
             max_coflows: self.max_coflows.or(others.max_coflows),
             max_flows: self.max_flows.or(others.max_flows),

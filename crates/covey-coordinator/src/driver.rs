@@ -8,7 +8,8 @@ use covey_core::alloc::{Allocator, PlanError};
 use covey_core::state::{FlowSpec, Newcomer, Progress, Registration, State};
 use covey_core::{
     Answer, AnyPolicy, Codec, CoflowId, Confidence, Demand, Event, Fabric, FlowId, Group, LinkId,
-    Nearest, PortId, Rank, Ranking, Sender, Time, Traffic, Wake, Wakes, World,
+    Nearest, PortId, Rank, Ranking, Sender, TenantId, TenantWeights, Time, Traffic, Wake, Wakes,
+    World,
 };
 
 use crate::layers::LayerOf;
@@ -17,6 +18,21 @@ use crate::layers::LayerOf;
 pub struct Driver {
     inner: covey_core::Driver<'static>,
     decided: Decided,
+    tenants: Option<TenantWeights>,
+}
+
+/// A policy, and the tenants for each of whom it has an instance, if links are divided among tenants.
+pub struct Scheduler {
+    /// The policy.
+    pub policy: AnyPolicy,
+    /// The tenants, by the numbers for which the policy has weights.
+    pub tenants: Option<TenantWeights>,
+}
+
+impl From<AnyPolicy> for Scheduler {
+    fn from(policy: AnyPolicy) -> Scheduler {
+        Scheduler { policy, tenants: None }
+    }
 }
 
 /// What decisions have led to.
@@ -91,11 +107,19 @@ impl<F: FnMut(CoflowId) -> bool> World for Leaving<F> {
 
 impl Driver {
     /// Nothing has happened yet.
-    pub fn new(fabric: Fabric, policy: AnyPolicy) -> Driver {
+    pub fn new(fabric: Fabric, scheduler: impl Into<Scheduler>) -> Driver {
+        let Scheduler { policy, tenants } = scheduler.into();
         Driver {
             inner: covey_core::Driver::new(Traffic::new(fabric), policy),
             decided: Decided::default(),
+            tenants,
         }
+    }
+
+    /// The number of a tenant; whoever has no name is one more.
+    pub fn tenant(&mut self, name: Option<&str>) -> TenantId {
+        let tenants = self.tenants.as_mut();
+        tenants.map_or(TenantId::default(), |tenants| tenants.number(name.unwrap_or_default()))
     }
 
     /// The facts.

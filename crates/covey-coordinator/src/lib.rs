@@ -31,7 +31,7 @@ mod state;
 #[cfg(feature = "server")]
 mod tokens;
 
-pub use driver::Driver;
+pub use driver::{Driver, Scheduler};
 pub use layers::LayerOf;
 pub use limits::{LimitError, Limits, Ports};
 pub use record::{Key, Lease, Record, Registrant, Summary};

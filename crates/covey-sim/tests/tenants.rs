@@ -1,6 +1,6 @@
 //! Tenants who share the network, under every policy.
 
-use covey_core::{Fabric, TenantId, for_each_tenant};
+use covey_core::{Fabric, SplitMix, TenantId, for_each_tenant};
 use covey_sim::{Outcome, Simulator};
 use covey_trace::{Coflow, Flow, Workload};
 use proptest::prelude::*;
@@ -112,6 +112,37 @@ fn who_splits_coflows_takes_nothing_from_others() {
         for (once, often) in once.iter().zip(&often) {
             assert!((once - often).abs() <= 1e-6 * once, "{spec}: {once} {often}");
         }
+    }
+}
+
+/// The mean completion time of a tenant's coflows is at most a tenth above what it would be with its part of each link
+/// alone, though the other tenant has forty times as many coflows at all links.
+#[test]
+fn a_tenant_beside_a_hostile_one_is_as_fast_as_with_its_part_alone() {
+    let mut random = SplitMix::new(7);
+    let mut below = |n: u32| (random.next_u64() % u64::from(n)) as u32;
+    let honest: Vec<Coflow> = (0..12)
+        .map(|k| {
+            let flows: Vec<(u32, u32, f64)> = (0..1 + below(8))
+                .map(|_| (below(6), below(6), 0.5 + f64::from(below(64)) / 8.0))
+                .collect();
+            coflow(&format!("a{k}"), f64::from(k) * 1.5, &flows)
+        })
+        .collect();
+    let all_links: Vec<(u32, u32, f64)> = (0..6).map(|port| (port, (port + 1) % 6, 8.0)).collect();
+    let hostile = coflow("x", 0.0, &all_links);
+    let mut coflows = honest.clone();
+    coflows.extend((0..480).map(|k| Coflow { id: format!("x{k}"), ..hostile.clone() }));
+    let tenants: Vec<u32> = (0..coflows.len()).map(|k| u32::from(k >= honest.len())).collect();
+    let (alone, both) = (Workload::new(6, honest), Workload::new(6, coflows));
+    let half = Fabric::big_switch(6, 0.5).unwrap();
+    let whole = Fabric::big_switch(6, 1.0).unwrap();
+    let mean = |ccts: &[f64]| ccts.iter().sum::<f64>() / ccts.len() as f64;
+    for spec in ["covey", "sebf", "aalo", "philae", "fair", "saath", "fifo"] {
+        let alone = mean(&ccts(&run(&alone, &half, spec)));
+        let outcome = divided(&both, &whole, spec, &[1.0, 1.0], &tenants);
+        let beside = mean(&ccts(&outcome)[..12]);
+        assert!(beside <= 1.1 * alone, "{spec}: {beside} s instead of {alone} s");
     }
 }
 

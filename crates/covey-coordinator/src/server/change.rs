@@ -53,6 +53,7 @@ impl ServerConfig {
         } = self.core;
         Settings {
             policy: Some(self.policy.clone()),
+            tenants: Some(self.tenants.clone()),
             read_only: Some(self.read_only),
             max_coflows: Some(max_coflows),
             max_flows: Some(max_flows),
@@ -69,6 +70,7 @@ impl ServerConfig {
     pub fn set(&mut self, settings: Settings) {
         self.core = config_of(&settings, self.core);
         self.policy = settings.policy.unwrap_or_default();
+        self.tenants = settings.tenants.unwrap_or_default();
         self.read_only = settings.read_only.unwrap_or_default();
         self.max_requests_per_s = settings.max_requests.unwrap_or_default();
     }
@@ -89,6 +91,7 @@ impl Decider {
         let config = self.coordinator.config();
         Settings {
             policy: Some(lock(&self.shared.policy).clone()),
+            tenants: Some(lock(&self.shared.tenants).clone()),
             read_only: Some(self.shared.read_only.load(Ordering::Relaxed)),
             max_coflows: Some(config.max_coflows),
             max_flows: Some(config.max_flows),
@@ -123,12 +126,13 @@ impl Decider {
         }
         let before = self.settings();
         let settings = change.or(before.clone());
-        if settings.policy == before.policy {
+        if (&settings.policy, &settings.tenants) == (&before.policy, &before.tenants) {
             self.put_in_force(&settings);
             return answer(changed, Ok(self.status()));
         }
         let name = settings.policy.clone().unwrap_or_default();
-        match Runnable::named(&name) {
+        let tenants = settings.tenants.clone().unwrap_or_default();
+        match Runnable::named(&name, &tenants) {
             Err(error) => answer(changed, Err(not_possible(&error))),
             Ok(_) if !self.shared.durable.load(Ordering::Relaxed) => {
                 answer(changed, Err(not_durable()))
@@ -190,6 +194,9 @@ impl Decider {
         self.coordinator.set_config(config_of(settings, self.coordinator.config()));
         if let Some(policy) = &settings.policy {
             lock(&self.shared.policy).clone_from(policy);
+        }
+        if let Some(tenants) = &settings.tenants {
+            lock(&self.shared.tenants).clone_from(tenants);
         }
         if let Some(read_only) = settings.read_only {
             self.shared.read_only.store(read_only, Ordering::Relaxed);

@@ -1,5 +1,6 @@
 //! What a coordinator is to be, and why it cannot be that.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -12,6 +13,9 @@ use thiserror::Error;
 use crate::journal::JournalError;
 use crate::state::Config;
 
+/// Weights of tenants by name; none if links are not divided among tenants.
+pub type Weights = BTreeMap<String, f64>;
+
 /// What a coordinator is to be.
 #[derive(Debug, Clone, PartialEq)]
 pub struct ServerConfig {
@@ -19,6 +23,8 @@ pub struct ServerConfig {
     pub folder: PathBuf,
     /// The policy, by name and parameters.
     pub policy: String,
+    /// The weights of tenants.
+    pub tenants: Weights,
     /// The fabric: a big switch with so many ports.
     pub ports: u32,
     /// Bytes per second of each port.
@@ -73,6 +79,14 @@ pub enum ServeError {
         "policy {0} puts flows of coflows that applications name into groups of its own, which only the simulator does: expected coda, which finds coflows, or aalo:queues=strict, which has the same queues"
     )]
     Regroups(String),
+    /// The weights of tenants are wrong.
+    #[error("tenants: {0}")]
+    Tenants(String),
+    /// The policy cannot serve tenants.
+    #[error(
+        "policy {0} cannot serve tenants: expected another one, such as covey, or no weights of tenants (coda finds coflows by itself, and fifo-flow needs to know when flows started)"
+    )]
+    NotForTenants(String),
     /// The policy finds coflows by itself, and the journal holds some that applications have named.
     #[error(
         "the journal has {coflows} coflows that applications have named, of which policy {policy} would not hear: expected a policy such as aalo until they have ended, or another folder"

@@ -68,7 +68,7 @@ impl Server {
             let what = what.to_owned();
             move |source| ServeError::Io { what, source }
         };
-        let policy = Runnable::named(&config.policy)?;
+        let policy = Runnable::named(&config.policy, &config.tenants)?;
         let fabric = Fabric::big_switch(config.ports, config.port_rate)?;
         let authority = Authority::of(&config.folder);
         let tls = LiveTls::start(authority.credentials(), Listener::Coordinator)?;
@@ -158,6 +158,7 @@ impl Server {
             policy: Mutex::new(config.policy.clone()),
             max_flows: AtomicUsize::new(config.core.max_flows),
             large_bodies: Arc::new(Semaphore::new(LARGE_BODIES)),
+            tenants: Mutex::new(config.tenants.clone()),
             rate: Rate::new(config.max_requests_per_s),
             rates: Rates::default(),
             turn: Turn::default(),

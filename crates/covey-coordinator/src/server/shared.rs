@@ -10,6 +10,7 @@ use covey_core::Time;
 use tokio::sync::{Semaphore, broadcast, watch};
 
 use super::audit::Audit;
+use super::config::Weights;
 use super::joined_relays::JoinedRelays;
 use super::metrics::{Doors, Measured, Snapshot};
 use super::rate::{Rate, Rates};
@@ -39,6 +40,8 @@ pub(super) struct Shared {
     pub max_flows: AtomicUsize,
     /// So many large bodies are read at a time.
     pub large_bodies: Arc<Semaphore>,
+    /// The weights of tenants.
+    pub tenants: Mutex<Weights>,
     /// How many requests a second there may be.
     pub rate: Rate,
     /// And of tokens that have a limit of their own.

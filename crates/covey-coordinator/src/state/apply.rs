@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use covey_api::{CoflowSpec, Flow as FlowSpec, Update};
 use covey_core::state::{FlowSpec as PolicyFlowSpec, Registration};
-use covey_core::{Lineage, PortId, TenantId, Time};
+use covey_core::{Lineage, PortId, Time};
 use covey_proto::{FlowId, FlowKey};
 
 use super::attempts::sized;
@@ -93,6 +93,7 @@ impl CoordinatorState {
     ) {
         self.dirty.note_event();
         let gone_bytes = self.coflows.dags.get(lineage.external).map_or(0.0, |dag| dag.bytes);
+        let tenant = self.driver.tenant(owner.as_ref().map(|owner| owner.tenant.as_str()));
         let registration = Registration {
             seq: serial,
             arrival: self.now,
@@ -101,7 +102,7 @@ impl CoordinatorState {
             lineage,
             inherited_bytes: gone_bytes,
             ratio: if spec.compress { spec.ratio } else { Some(1.0) },
-            tenant: TenantId::default(),
+            tenant,
         };
         let specs = sized(&spec.flows, &[]);
         let flows = specs.iter().map(policy_spec_of);

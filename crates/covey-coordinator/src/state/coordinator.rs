@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::alloc::PlanError;
-use covey_core::{AnyPolicy, Codec, Confidence, Fabric, Time};
+use covey_core::{Codec, Confidence, Fabric, Time};
 use covey_proto::FlowKey;
 
 use super::agents::Agents;
@@ -17,7 +17,7 @@ use super::journal_queue::JournalQueue;
 use super::order::Order;
 use super::signer::Signer;
 use crate::SessionId;
-use crate::driver::Driver;
+use crate::driver::{Driver, Scheduler};
 use crate::limits::Limits;
 
 /// The coordinator without its I/O.
@@ -80,7 +80,7 @@ impl CoordinatorState {
     /// A coordinator that knows nothing.
     pub(super) fn blank(
         fabric: Fabric,
-        policy: AnyPolicy,
+        scheduler: Scheduler,
         config: Config,
         epoch: u64,
         start: Time,
@@ -91,7 +91,7 @@ impl CoordinatorState {
             limits: BTreeMap::new(),
             now: Time::ZERO,
             agents: Agents::new(epoch, ingress, start),
-            driver: Driver::new(fabric, policy),
+            driver: Driver::new(fabric, scheduler),
             coflows: Coflows::default(),
             announced: Announced::default(),
             journal: JournalQueue::default(),
@@ -126,7 +126,7 @@ impl CoordinatorState {
 
     /// Has another policy decide from now on. No coflow may be present.
     #[must_use]
-    pub fn with_policy(mut self, fabric: Fabric, policy: AnyPolicy) -> CoordinatorState {
+    pub fn with_policy(mut self, fabric: Fabric, policy: impl Into<Scheduler>) -> CoordinatorState {
         assert_eq!(self.coflows.len(), 0, "another policy knows nothing of these");
         self.driver = Driver::new(fabric, policy);
         self

@@ -2,13 +2,14 @@
 
 use covey_api::Problem;
 use covey_core::alloc::PlanError;
-use covey_core::{AnyPolicy, Fabric, Time};
+use covey_core::{Fabric, Time};
 
 use super::config::Config;
 use super::coordinator::CoordinatorState;
 use super::effects::{Counts, Lsn};
 use super::journal_queue::Pending;
 use super::order::Behind;
+use crate::driver::Scheduler;
 use crate::record::Record;
 use crate::request::{Answer, Reply};
 
@@ -19,13 +20,13 @@ impl CoordinatorState {
     /// A coordinator that knows what `records` say. `start` is not before the time of any of them.
     pub fn new(
         fabric: Fabric,
-        policy: AnyPolicy,
+        scheduler: impl Into<Scheduler>,
         config: Config,
         epoch: u64,
         records: impl IntoIterator<Item = Record>,
         start: Time,
     ) -> CoordinatorState {
-        let mut state = CoordinatorState::blank(fabric, policy, config, epoch, start);
+        let mut state = CoordinatorState::blank(fabric, scheduler.into(), config, epoch, start);
         state.read(records);
         state.effects.discard();
         state.effects.counts = Counts::default();

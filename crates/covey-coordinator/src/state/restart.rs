@@ -2,10 +2,11 @@
 
 use std::collections::BTreeMap;
 
-use covey_core::{AnyPolicy, Fabric};
+use covey_core::Fabric;
 
 use super::config::Config;
 use super::coordinator::CoordinatorState;
+use crate::driver::Scheduler;
 use crate::record::Record;
 
 impl CoordinatorState {
@@ -20,10 +21,15 @@ impl CoordinatorState {
     /// The next start: what is known is the same, as nothing may wait for the journal. Its epoch has been written. All
     /// agents join again.
     #[must_use]
-    pub fn start_again(&self, fabric: Fabric, policy: AnyPolicy, config: Config) -> Self {
+    pub fn start_again(
+        &self,
+        fabric: Fabric,
+        scheduler: impl Into<Scheduler>,
+        config: Config,
+    ) -> Self {
         let (records, _) = self.snapshot();
         let epoch = self.epoch() + 1;
-        let mut next = CoordinatorState::new(fabric, policy, config, epoch, records, self.now);
+        let mut next = CoordinatorState::new(fabric, scheduler, config, epoch, records, self.now);
         next.journal = self.journal.next_start();
         next.effects.counts = self.effects.counts;
         next.signer = self.signer;

@@ -1,11 +1,13 @@
 //! `covey serve`: the coordinator.
 
+use std::collections::BTreeMap;
 use std::ops::RangeInclusive;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Command, FromArgMatches, ValueEnum};
 use covey_coordinator::{Config, Control, Owner, ServeError, Server, ServerConfig};
+use covey_core::TenantWeights;
 use covey_proto::FlowTokens;
 use tokio::sync::mpsc;
 
@@ -54,6 +56,10 @@ pub struct Serve {
     /// The policy, with parameters that differ from their defaults
     #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]
     policy: String,
+    /// Divide every link among the tenants of tokens by these weights; each has an instance of the policy
+    /// [default: tenants count for nothing]
+    #[arg(long, value_name = "NAME=WEIGHT,…")]
+    tenants: Option<String>,
     /// Number of hosts
     #[arg(long, value_name = "N", default_value_t = 16)]
     ports: u32,
@@ -270,6 +276,7 @@ impl Serve {
         Ok(ServerConfig {
             folder: self.data,
             policy: self.policy,
+            tenants: weights(self.tenants.as_deref())?,
             ports: quantity::within("--ports", self.ports, 1..=process::MAX_PORTS)?,
             port_rate,
             read_only: self.read_only,
@@ -313,6 +320,14 @@ impl Serve {
             interval_s: quantity::time_within("--interval", &self.interval, TICKS)?,
         })
     }
+}
+
+/// Reads the weights of tenants.
+fn weights(text: Option<&str>) -> Result<BTreeMap<String, f64>, Failure> {
+    let Some(text) = text.filter(|text| !text.is_empty()) else { return Ok(BTreeMap::new()) };
+    let problem = |problem: String| Failure::Input(format!("--tenants: {problem}"));
+    let tenants = TenantWeights::parse(text).map_err(problem)?;
+    Ok(tenants.names().iter().cloned().zip(tenants.weights().iter().copied()).collect())
 }
 
 /// Whenever it is `asked`, reads credentials and settings again. The coordinator was started as the `first` says.

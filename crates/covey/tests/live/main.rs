@@ -25,5 +25,6 @@ mod relays;
 mod rest;
 mod small;
 mod status;
+mod tenants;
 mod tokens;
 mod unnamed;

@@ -13,5 +13,6 @@ mod memory;
 mod openings;
 mod owners;
 mod sparing;
+mod tenants;
 mod turns;
 mod waiting;

@@ -41,6 +41,8 @@ enum Content {
     Text(String),
     Bool(bool),
     List(Vec<String>),
+    /// A table of texts and numbers, as `NAME=VALUE,…`.
+    Pairs(String),
     /// Something else, by its name.
     Other(&'static str),
 }
@@ -128,6 +130,7 @@ impl File {
             (Kind::Flag, Content::Bool(_))
             | (Kind::Value, Content::Text(_))
             | (Kind::List, Content::List(_)) => return Ok(()),
+            (Kind::Value, Content::Pairs(_)) if setting.takes_pairs() => return Ok(()),
             (Kind::Flag, _) => "true or false",
             (Kind::Value, _) => "a text in quotes or a number",
             (Kind::List, _) => "a list of texts, such as [\"a\", \"b\"]",
@@ -140,7 +143,7 @@ impl File {
         let section = self.sections.iter().find(|it| it.name == section)?;
         let entry = section.entries.iter().find(|entry| entry.name == setting.name())?;
         let values = match &entry.content {
-            Content::Text(text) => vec![text.clone()],
+            Content::Text(text) | Content::Pairs(text) => vec![text.clone()],
             Content::List(items) if !items.is_empty() => items.clone(),
             Content::Bool(true) => vec![],
             Content::Bool(false) | Content::List(_) | Content::Other(_) => return None,
@@ -160,6 +163,7 @@ impl Content {
             Content::Text(_) => "a text or a number",
             Content::Bool(_) => "true or false",
             Content::List(_) => "a list",
+            Content::Pairs(_) => "a table",
             Content::Other(kind) => kind,
         }
     }
@@ -174,7 +178,13 @@ fn content(value: &DeValue<'_>) -> Content {
             let items = items.iter().map(|item| text(item.get_ref())).collect::<Option<Vec<_>>>();
             items.map_or(Content::Other("a list of something else"), Content::List)
         }
-        (DeValue::Table(_), _) => Content::Other("a table"),
+        (DeValue::Table(entries), _) => {
+            let pair = |(name, value): (&Spanned<DeString<'_>>, &Spanned<DeValue<'_>>)| {
+                Some(format!("{}={}", name.get_ref(), text(value.get_ref())?))
+            };
+            let pairs = entries.iter().map(pair).collect::<Option<Vec<_>>>();
+            pairs.map_or(Content::Other("a table"), |pairs| Content::Pairs(pairs.join(",")))
+        }
         _ => Content::Other("a date"),
     }
 }

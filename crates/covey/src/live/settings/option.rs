@@ -67,6 +67,11 @@ impl<'a> Setting<'a> {
         names.first().map_or("", |name| name.as_str())
     }
 
+    /// Whether its value is a list of names with values, which a file may give as a table.
+    pub fn takes_pairs(&self) -> bool {
+        self.value_name().starts_with("NAME=")
+    }
+
     /// Its help, in one line.
     pub fn help(&self) -> String {
         self.argument.get_help().map(ToString::to_string).unwrap_or_default()
