@@ -34,7 +34,7 @@ mod tokens;
 pub use driver::{Driver, Scheduler};
 pub use layers::LayerOf;
 pub use limits::{LimitError, Limits, Ports};
-pub use record::{Key, Lease, Record, Registrant, Summary};
+pub use record::{Digest, Key, Lease, Record, Registrant, Summary};
 pub use request::{Answer, Client, Reply, Request};
 pub use state::{
     Config, CoordinatorState, Counts, Event, Held, Lsn, Output, Population, RequestId, SessionId,

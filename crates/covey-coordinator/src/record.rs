@@ -46,7 +46,36 @@ pub struct Key {
     /// What the client chose.
     pub key: String,
     /// Of the request's body.
-    pub digest: u64,
+    #[serde(flatten)]
+    pub digest: Digest,
+}
+
+/// The digest of a request, by which a second one with its key is compared. It is kept in the journal: the same for
+/// every version of this program.
+#[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Digest {
+    /// CRC-32 and length.
+    #[serde(rename = "digest")]
+    pub crc: u64,
+    /// SHA-256, in hexadecimal digits. Before version 2.4 a journal had none.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub sha256: Option<String>,
+}
+
+impl Digest {
+    /// Whether both are of the same request, as far as both say.
+    pub fn is_same(&self, other: &Digest) -> bool {
+        match (&self.sha256, &other.sha256) {
+            (Some(this), Some(that)) => this == that,
+            _ => self.crc == other.crc,
+        }
+    }
+}
+
+impl From<u64> for Digest {
+    fn from(crc: u64) -> Digest {
+        Digest { crc, sha256: None }
+    }
 }
 
 /// For how long a coflow is kept, if a start of the coordinator could not know.

@@ -130,7 +130,7 @@ impl World {
         let flow = |src| Flow::new(src, 1, Some(1e6));
         let flows = vec![flow(0), flow(2)];
         let spec = CoflowSpec { name: Some(name.clone()), ..CoflowSpec::of(flows) };
-        match self.ask(Request::Register { spec, key: Some(Key { key: name, digest: 1 }) }) {
+        match self.ask(Request::Register { spec, key: Some(Key { key: name, digest: 1.into() }) }) {
             Ok(Reply::Registered(status)) => status.id,
             other => panic!("{other:?}"),
         }

@@ -94,7 +94,16 @@ pub fn quote(text: &str) -> String {
     format!("\"{}\"", escape(text, 40))
 }
 
-/// `text` with control characters escaped, cut after `max` characters.
+/// Whether a terminal shows a character, and nothing else becomes of it: it is no control character, and none that
+/// changes the direction of the text or is invisible.
+pub fn is_printable(c: char) -> bool {
+    let is_format = matches!(c,
+        '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
+        | '\u{2060}'..='\u{206f}' | '\u{feff}' | '\u{fff9}'..='\u{fffb}' | '\u{e0000}'..='\u{e007f}');
+    !c.is_control() && !is_format
+}
+
+/// `text` with characters escaped that are not [printable](is_printable), cut after `max` characters.
 pub(crate) fn escape(text: &str, max: usize) -> String {
     let mut shown = String::new();
     for (i, c) in text.chars().enumerate() {
@@ -102,7 +111,7 @@ pub(crate) fn escape(text: &str, max: usize) -> String {
             shown.push('…');
             break;
         }
-        if c.is_control() {
+        if !is_printable(c) {
             // Writing to a string cannot fail.
             let _ = write!(shown, "{}", c.escape_default());
         } else {

@@ -27,7 +27,7 @@ mod workload;
 pub use availability::{Availability, Change};
 pub use builtin::builtin;
 pub use cluster::{ClusterEvent, FlowOf, Happening, Part};
-pub use error::TraceError;
+pub use error::{TraceError, is_printable};
 pub use json_lines::write;
 pub use moment::{Moment, OnClock};
 pub use open::{open, open_noting};

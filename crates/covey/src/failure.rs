@@ -5,7 +5,7 @@ use std::io::{self, Write};
 
 use covey_experiment::Error;
 use covey_sched::SpecError;
-use covey_trace::TraceError;
+use covey_trace::{TraceError, is_printable};
 
 /// The reason that a command failed.
 #[derive(Debug)]
@@ -97,7 +97,7 @@ pub fn report_panics() {
 fn print_line(message: &str) {
     let mut line = String::from("covey: ");
     for c in message.chars() {
-        if c.is_control() {
+        if !is_printable(c) {
             line.extend(c.escape_default());
         } else {
             line.push(c);

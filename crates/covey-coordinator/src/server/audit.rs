@@ -123,13 +123,17 @@ pub(super) async fn record(
     next: Next,
 ) -> Response {
     let path = request.uri().path();
-    let id = path.strip_prefix("/v1/coflows/").and_then(|id| id.parse().ok());
+    let of_coflow = path.strip_prefix("/v1/coflows/");
+    let kept = of_coflow.and_then(|rest| rest.strip_suffix("/keep"));
+    let id = kept.or(of_coflow).and_then(|id| id.parse().ok());
     let is_admin = path.starts_with("/v1/admin/");
     let action = match *request.method() {
         Method::PATCH if is_admin => "settings",
         Method::PUT if is_admin => "drain",
         Method::DELETE if is_admin => "undrain",
         Method::POST if path == "/v1/coflows" => "register",
+        Method::POST if path == "/v1/flows/community" => "community",
+        Method::POST if kept.is_some() => "keep",
         Method::PATCH => "update",
         Method::DELETE => "remove",
         _ => return next.run(request).await,

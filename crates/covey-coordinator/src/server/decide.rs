@@ -397,6 +397,7 @@ impl Decider {
         if now_s >= shared.0.looked_s + LOOK_EVERY_S {
             shared.0.oldest_unapplied_s = self.coordinator.oldest_unapplied_s();
             shared.0.looked_s = now_s;
+            shared.0.size_factors = self.coordinator.size_factors();
             shared.0.holdings = self.coordinator.holdings();
         }
     }

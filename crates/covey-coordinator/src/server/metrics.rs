@@ -166,6 +166,8 @@ pub(super) struct Snapshot {
     pub journal_bytes: u64,
     pub journal_failures: u64,
     pub plan_errors: u64,
+    /// How many times larger than declared the flows of each tenant are taken to be.
+    pub size_factors: BTreeMap<String, f64>,
     /// What tokens have: of coflows that are present, and how many that have gone and keys of those are remembered.
     pub holdings: BTreeMap<String, (Held, usize, usize)>,
     /// When all agents were looked at, in seconds from the start.
@@ -350,6 +352,12 @@ pub(super) fn text(
         one(name, help, "counter", value, &mut out);
     }
     write_holdings(&now.holdings, &mut out);
+    let name = "covey_tenant_size_factor";
+    let help = "How many times larger than declared the flows of a tenant are taken to be.";
+    head(name, help, "gauge", &mut out);
+    for (tenant, factor) in &now.size_factors {
+        let _ = writeln!(out, "{name}{{tenant=\"{tenant}\"}} {factor}");
+    }
     let name = "covey_flows_opened_wrongly_total";
     head(
         name,

@@ -23,7 +23,8 @@ use super::problems::{MAX_BODY, json, refuse};
 use super::shared::Shared;
 use super::{audit, events, metrics, requests};
 use crate::connections::{METRICS_TYPE, lock};
-use crate::record::Key;
+use crate::hex::hex;
+use crate::record::{Digest, Key};
 use crate::request::{Client, Reply, Request};
 use crate::tokens::{Right, Tokens};
 use covey_api::{CoflowSpec, CoflowStatus, Community, Page, Problem, Settings, Update};
@@ -131,10 +132,10 @@ fn etag(status: &CoflowStatus) -> String {
     format!("\"{}\"", status.revision)
 }
 
-/// The digest of a request, by which a second one with its key is compared. It is kept in the journal: the same for
-/// every version of this program.
-fn digest(body: &Bytes) -> u64 {
-    u64::from(crc32fast::hash(body)) << 32 | body.len() as u64
+fn digest(body: &Bytes) -> Digest {
+    let crc = u64::from(crc32fast::hash(body)) << 32 | body.len() as u64;
+    let sha256 = ring::digest::digest(&ring::digest::SHA256, body);
+    Digest { crc, sha256: Some(hex(sha256.as_ref())) }
 }
 
 async fn register(
@@ -144,8 +145,12 @@ async fn register(
     body: Result<Bytes, BytesRejection>,
 ) -> Response {
     let request = async {
-        let read = |body: &Bytes| Ok((parse(body)?, digest(body)));
-        let (spec, digest): (CoflowSpec, u64) = body::read(&api.shared, body, read).await?;
+        let has_key = headers.contains_key("idempotency-key");
+        let read = move |body: &Bytes| {
+            let digest = if has_key { digest(body) } else { Digest::default() };
+            Ok((parse(body)?, digest))
+        };
+        let (spec, digest): (CoflowSpec, Digest) = body::read(&api.shared, body, read).await?;
         let key = match headers.get("idempotency-key") {
             None => None,
             Some(key) => {

@@ -28,6 +28,11 @@ impl CoordinatorState {
         self.limits.keys().map(of).collect()
     }
 
+    /// How many times larger than declared the flows of each tenant are taken to be by a policy that sees sizes.
+    pub fn size_factors(&self) -> BTreeMap<String, f64> {
+        self.sizes.factors()
+    }
+
     /// A coflow that is present and that a client may change.
     pub(super) fn own(&self, client: &Client, id: u64) -> Result<&Coflow, Problem> {
         let coflow = self.present(id)?;

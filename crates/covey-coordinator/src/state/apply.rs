@@ -13,6 +13,7 @@ use super::coordinator::CoordinatorState;
 use super::effects::Event;
 use super::flows::{Flow, Flows, Stage};
 use super::leases::Lease;
+use super::sizes::at_first;
 use crate::record::{Key, Record, Registrant};
 
 impl CoordinatorState {
@@ -105,7 +106,8 @@ impl CoordinatorState {
             tenant,
         };
         let specs = sized(&spec.flows, &[]);
-        let flows = specs.iter().map(policy_spec_of);
+        let (needs, factor) = (self.driver.needs_sizes(), self.size_factor(&owner));
+        let flows = specs.iter().map(|flow| policy_spec_of(flow, needs.then_some(factor)));
         let id = self.driver.arrive(registration, flows, |_| true, self.now);
         let about = About {
             name: spec.name.clone(),
@@ -190,7 +192,10 @@ impl CoordinatorState {
         self.tell_ends();
         if !added.is_empty() {
             let (specs, ids): (Vec<FlowSpec>, Vec<u64>) = added.into_iter().unzip();
-            self.driver.extend(id, specs.iter().map(policy_spec_of), self.now);
+            let factor = self.size_factor(&self.coflows.owner(serial).cloned());
+            let factor = self.driver.needs_sizes().then_some(factor);
+            let policy_specs = specs.iter().map(|flow| policy_spec_of(flow, factor));
+            self.driver.extend(id, policy_specs, self.now);
             self.coflows.extend(serial, specs.iter().map(Flow::of).collect(), &ids);
             self.note_attempts(serial, &specs);
             let there = self.coflows.get(serial).map_or(0, |coflow| coflow.flows.len() as u32);
@@ -211,6 +216,19 @@ impl CoordinatorState {
         left.into_iter().chain([serial]).for_each(|serial| self.leave_if_over(serial));
         self.effects.event(Event::Updated { id: serial });
         self.tell_ends();
+    }
+
+    /// How many times larger than declared flows of a coflow with this owner are taken to be.
+    fn size_factor(&self, owner: &Option<Registrant>) -> f64 {
+        self.sizes.factor(owner.as_ref().map(|owner| &owner.tenant))
+    }
+
+    /// Notes what a flow of a coflow that is present has sent by now, for what its tenant's sizes are worth.
+    pub(super) fn note_size(&mut self, key: FlowKey, flow: &Flow, sent: f64) {
+        // What is read from the journal is no news: a start begins anew.
+        let (Some(declared), false) = (flow.bytes, self.rounds.is_reading) else { return };
+        let tenant = self.coflows.owner(key.coflow).map(|owner| &owner.tenant);
+        self.sizes.note(tenant, declared, (flow.sent, sent), self.now);
     }
 
     /// Writes down for the policy how small a flow can be made, if that is known of it and its coflow may be compressed.
@@ -265,7 +283,11 @@ impl CoordinatorState {
     }
 }
 
-fn policy_spec_of(flow: &FlowSpec) -> PolicyFlowSpec {
-    let bytes = flow.bytes.unwrap_or(f64::NAN);
+/// A flow, as the policy hears of it. Its size counts `factor` times, if the policy sees sizes.
+fn policy_spec_of(flow: &FlowSpec, factor: Option<f64>) -> PolicyFlowSpec {
+    let bytes = match factor {
+        None => flow.bytes.unwrap_or(f64::NAN),
+        Some(factor) => at_first(flow.bytes, factor),
+    };
     PolicyFlowSpec { src: PortId(flow.src), dst: PortId(flow.dst), bytes }
 }

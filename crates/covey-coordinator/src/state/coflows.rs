@@ -11,7 +11,7 @@ use super::held::{Held, Holdings};
 use super::leases::{Lease, Leases};
 use super::memory::{Dags, Gone};
 use crate::limits::Limits;
-use crate::record::{Key, Registrant, Summary};
+use crate::record::{Digest, Key, Registrant, Summary};
 
 /// What a client has said of a coflow when it registered it.
 #[derive(Debug)]
@@ -145,7 +145,7 @@ pub(super) struct Coflows {
     serials: Vec<u64>,
     /// Registrations by the token that registered and its key: the coflow's number, and the digest of the request.
     /// Present and gone ones.
-    keys: BTreeMap<OwnKey, (u64, u64)>,
+    keys: BTreeMap<OwnKey, (u64, Digest)>,
     /// The number of the next coflow.
     pub next_id: u64,
     /// Present coflows that have, or had, a flow at a port.
@@ -240,10 +240,11 @@ impl Coflows {
     }
 
     /// The registration with this key: the coflow's number, and the digest of the request.
-    pub fn registered_with(&self, key: &OwnKey) -> Option<(u64, u64)> {
+    pub fn registered_with(&self, key: &OwnKey) -> Option<(u64, &Digest)> {
         // A key of a coflow that belongs to nobody counts for everybody.
         let of_nobody = || self.keys.get(&OwnKey { token: None, key: key.key.clone() });
-        self.keys.get(key).or_else(of_nobody).copied()
+        let (serial, digest) = self.keys.get(key).or_else(of_nobody)?;
+        Some((*serial, digest))
     }
 
     /// The owner of a coflow, present or remembered. A coflow of nobody, or that is not known, has none.
@@ -273,7 +274,7 @@ impl Coflows {
 
     fn note_key(&mut self, owner: &Option<Registrant>, key: Option<&Key>, serial: u64) {
         if let Some(key) = key {
-            self.keys.insert(OwnKey::of(owner, key), (serial, key.digest));
+            self.keys.insert(OwnKey::of(owner, key), (serial, key.digest.clone()));
         }
     }
 

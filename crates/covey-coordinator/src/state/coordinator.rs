@@ -16,6 +16,7 @@ use super::effects::{Counts, Effects, Output, Population};
 use super::journal_queue::JournalQueue;
 use super::order::Order;
 use super::signer::Signer;
+use super::sizes::Sizes;
 use crate::SessionId;
 use crate::driver::{Driver, Scheduler};
 use crate::limits::Limits;
@@ -38,6 +39,8 @@ pub struct CoordinatorState {
     pub(super) config: Config,
     /// The tokens, by name, with what each may have.
     pub(super) limits: BTreeMap<String, Limits>,
+    /// How far the sizes that tenants declare can be believed.
+    pub(super) sizes: Sizes,
     pub(super) now: Time,
     pub(super) driver: Driver,
     pub(super) coflows: Coflows,
@@ -89,6 +92,7 @@ impl CoordinatorState {
         CoordinatorState {
             config,
             limits: BTreeMap::new(),
+            sizes: Sizes::default(),
             now: Time::ZERO,
             agents: Agents::new(epoch, ingress, start),
             driver: Driver::new(fabric, scheduler),

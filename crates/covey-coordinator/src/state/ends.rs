@@ -21,6 +21,9 @@ impl CoordinatorState {
     /// Ends a flow with so many bytes, unless that has happened.
     pub(super) fn finish(&mut self, key: FlowKey, bytes: f64, wire: f64) {
         let now = self.now;
+        if let Some(flow) = self.coflows.flow(key).filter(|flow| flow.stage != Stage::Ended) {
+            self.note_size(key, &flow, bytes);
+        }
         let ended = self.coflows.change(key.coflow, |coflow, _| {
             let was = coflow.flows.end(key.flow, bytes, wire, now)?;
             coflow.unserve(key.flow);

@@ -8,7 +8,7 @@ use covey_proto::FlowKey;
 use super::coflows::OwnKey;
 use super::effects::{Effects, Lsn, RequestId};
 use super::held::{Held, Holdings};
-use crate::record::Record;
+use crate::record::{Digest, Record};
 
 /// What happens when a record is on disk.
 #[derive(Debug)]
@@ -28,7 +28,7 @@ pub(super) type More = (String, Held);
 pub(super) struct JournalQueue {
     pending: BTreeMap<Lsn, Pending>,
     /// Registrations that wait, by key: the digest of the request, and the record.
-    keys: BTreeMap<OwnKey, (u64, Lsn)>,
+    keys: BTreeMap<OwnKey, (Digest, Lsn)>,
     /// Registrations among `pending`.
     registering: usize,
     /// What tokens will have more of.
@@ -94,7 +94,7 @@ impl JournalQueue {
         if let Record::Registered { key, owner, .. } = &record {
             self.registering += 1;
             if let Some(key) = key {
-                self.keys.insert(OwnKey::of(owner, key), (key.digest, lsn));
+                self.keys.insert(OwnKey::of(owner, key), (key.digest.clone(), lsn));
             }
         }
         if let Some((token, more)) = &more {
@@ -138,15 +138,14 @@ impl JournalQueue {
     }
 
     /// Has a second request with the key of a registration that waits answered with the first. Returns
-    /// the digest of the first request.
-    pub fn join(&mut self, key: &OwnKey, with: u64, request: RequestId) -> Option<u64> {
-        let (digest, lsn) = self.keys.get(key).copied()?;
-        if digest == with
-            && let Some(Pending::Apply(_, requests, ..)) = self.pending.get_mut(&lsn)
-        {
+    /// whether it is the same request.
+    pub fn join(&mut self, key: &OwnKey, with: &Digest, request: RequestId) -> Option<bool> {
+        let (digest, lsn) = self.keys.get(key)?;
+        let is_same = digest.is_same(with);
+        if is_same && let Some(Pending::Apply(_, requests, ..)) = self.pending.get_mut(lsn) {
             requests.push(request);
         }
-        Some(digest)
+        Some(is_same)
     }
 
     /// All records up to this one are on disk. Returns what has waited for the first of them.

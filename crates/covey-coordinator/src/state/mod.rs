@@ -42,6 +42,7 @@ mod memory;
 mod order;
 mod reservations;
 mod signer;
+mod sizes;
 
 // The whole, and what it does.
 mod allowing;

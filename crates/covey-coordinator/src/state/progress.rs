@@ -9,6 +9,7 @@ use super::awaited_bytes::Touched;
 use super::coflows::Coflow;
 use super::coordinator::CoordinatorState;
 use super::memory::Dag;
+use super::sizes::unknown_left;
 
 impl CoordinatorState {
     /// Notes the coflows and DAGs whose bytes the policy has begun to wait for: they may have been sent.
@@ -199,7 +200,7 @@ impl CoordinatorState {
 
     /// Tells policies that read it what is left of flows.
     pub(super) fn write_progress(&mut self) {
-        let reads_flows = self.driver.reads_flows();
+        let (reads_flows, sees_sizes) = (self.driver.reads_flows(), self.driver.needs_sizes());
         for serial in self.dirty.take_progress() {
             // The coflow may have gone meanwhile.
             let Some(coflow) = self.coflows.get_mut(serial) else { continue };
@@ -209,7 +210,12 @@ impl CoordinatorState {
             }
             let (demand, progress) = self.driver.progress_mut(coflow.id);
             for p in demand.active() {
-                let sent = coflow.flows.get(demand.index(p)).map_or(0.0, |flow| flow.sent);
+                let flow = coflow.flows.get(demand.index(p));
+                let sent = flow.map_or(0.0, |flow| flow.sent);
+                let declared = flow.and_then(|flow| flow.bytes);
+                if let Some(left) = unknown_left(declared, sent).filter(|_| sees_sizes) {
+                    progress.size[p] = progress.size[p].max(sent + left);
+                }
                 // Something is left of a flow whose end has not been reported.
                 let left = (progress.size[p] - sent).max(1.0_f64.min(progress.size[p]));
                 progress.left[p] = left / progress.scale;

@@ -119,11 +119,11 @@ impl CoordinatorState {
     ) -> Result<(), Problem> {
         if let Some(key) = &key {
             let own = OwnKey::of(&client.registrant, key);
-            if let Some(digest) = self.journal.join(&own, key.digest, request) {
-                return same(key, digest);
+            if let Some(is_same) = self.journal.join(&own, &key.digest, request) {
+                return same(key, is_same);
             }
             if let Some((id, digest)) = self.coflows.registered_with(&own) {
-                same(key, digest)?;
+                same(key, digest.is_same(&key.digest))?;
                 let status = self.status(id).ok_or_else(|| Problem::unknown(id))?;
                 self.effects.answer(request, Ok(Reply::Registered(status)));
                 return Ok(());
@@ -402,8 +402,8 @@ fn check_ratio(at: impl Display, ratio: Option<f64>) -> Result<(), Problem> {
     }
 }
 
-fn same(key: &Key, digest: u64) -> Result<(), Problem> {
-    if key.digest == digest {
+fn same(key: &Key, is_same: bool) -> Result<(), Problem> {
+    if is_same {
         return Ok(());
     }
     let detail = format!("the key '{}' came with another request before", key.key);

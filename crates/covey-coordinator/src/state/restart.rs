@@ -34,6 +34,7 @@ impl CoordinatorState {
         next.effects.counts = self.effects.counts;
         next.signer = self.signer;
         next.set_limits(self.limits.clone());
+        next.sizes = self.sizes.clone();
         next
     }
 

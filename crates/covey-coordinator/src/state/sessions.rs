@@ -9,6 +9,7 @@ use super::coordinator::CoordinatorState;
 use super::effects::{Event, SessionId};
 use super::flows::Stage;
 use super::order::Behind;
+use super::sizes::is_news;
 use crate::record::Record;
 
 /// Connections that an agent may have checked between two reports of them. More is not believed: nobody is to use up a
@@ -272,6 +273,15 @@ impl CoordinatorState {
                 continue;
             }
             self.agents.carried(&flow, wire);
+            if self.driver.needs_sizes() && is_news(flow.bytes, (flow.sent, bytes)) {
+                self.dirty.note_event();
+                if flow.stage == Stage::Active {
+                    // To the policy it begins again, with another size: that is written down before the next plan.
+                    let name = coflow.policy_flow(key.flow);
+                    self.driver.suspend(&[name], self.now);
+                    self.driver.resume(&[name], self.now);
+                }
+            }
             if !std::mem::replace(&mut coflow.is_stale, true) {
                 self.dirty.note_progress(key.coflow);
             }
@@ -282,6 +292,7 @@ impl CoordinatorState {
             if needs_progress {
                 self.driver.report(coflow.id, coflow.flows.attained(), self.now);
             }
+            self.note_size(key, &flow, bytes);
         }
     }
 

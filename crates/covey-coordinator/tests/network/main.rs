@@ -211,7 +211,7 @@ impl World {
                 continue;
             }
             let request = if job.id.is_none() {
-                let key = Key { key: format!("job-{k}"), digest: k as u64 };
+                let key = Key { key: format!("job-{k}"), digest: (k as u64).into() };
                 Request::Register { spec: job.spec.clone(), key: Some(key) }
             } else if let Some((_, request)) =
                 job.change.as_ref().filter(|(at_s, _)| *at_s <= self.now_s)
@@ -350,7 +350,7 @@ impl World {
             match output {
                 Output::Journal(lsn, record) => {
                     if let Record::Registered { id, key: Some(key), .. } = &record {
-                        self.clients.job_of.insert(*id, key.digest as usize);
+                        self.clients.job_of.insert(*id, key.digest.crc as usize);
                     }
                     let at_s = self.now_s + 0.05 * self.random.unit();
                     self.coordinator.disk.append(at_s, lsn, record);

@@ -7,6 +7,7 @@ mod config;
 mod doors;
 mod drain;
 mod journal;
+mod log_limit;
 mod measured;
 mod overview;
 mod process;

@@ -9,7 +9,10 @@ use sd_notify::NotifyState;
 use tokio::runtime::{Builder, Runtime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::mpsc;
+use tracing_subscriber::layer::SubscriberExt;
+use tracing_subscriber::util::SubscriberInitExt;
 
+use super::log_limit::LogLimit;
 use crate::failure::Failure;
 
 /// The default address of the coordinator for clients.
@@ -42,16 +45,18 @@ impl Logs {
     pub fn start(&self) {
         // The reader of the log may go away. The process must not stop then, as it would if it
         // reported this on the same standard error.
+        let limit = LogLimit::default();
         let builder = tracing_subscriber::fmt()
             .log_internal_errors(false)
             .with_max_level(self.log)
             .with_target(false)
             .with_writer(std::io::stderr);
         if self.log_json {
-            builder.json().init();
+            builder.json().finish().with(limit.clone()).init();
         } else {
-            builder.with_ansi(false).init();
+            builder.with_ansi(false).finish().with(limit.clone()).init();
         }
+        limit.count();
     }
 }
 

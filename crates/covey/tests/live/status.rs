@@ -26,7 +26,7 @@ async fn coflows(folder: &TestFolder, coordinator: &Coordinator) -> Relay {
     until(10, "agents join", async || joined(&mut client).await == 3).await;
     for spec in [
         json!({"name": "small", "flows": [{"src": 0, "dst": 1, "bytes": 1e6}]}),
-        json!({"name": "large\u{1b}[31m", "flows": [{"src": 0, "dst": 1, "bytes": 9e6}]}),
+        json!({"name": "large\u{1b}[31m\u{202e}", "flows": [{"src": 0, "dst": 1, "bytes": 9e6}]}),
         json!({"flows": [{"src": 2, "dst": 3, "bytes": 1e6}]}),
         json!({"flows": [], "open": true}),
     ] {
@@ -68,7 +68,8 @@ fn status_says_why_coflows_wait_and_who_has_joined() {
         assert!(line(&text, " small ").contains("10.0 kB/s"), "{text}");
         let waits = "behind coflow 0 at port 0 (out) and coflow 0 at port 1 (in)";
         assert!(line(&text, "large").contains(waits), "{text}");
-        assert!(!text.contains('\u{1b}'), "a name cannot control the terminal");
+        let bad = ['\u{1b}', '\u{202e}'];
+        assert!(!text.contains(bad), "a name cannot control the terminal, nor turn its text round");
         let stalled = line(&text, "stalled: ");
         assert!(stalled.ends_with("1 of 1 flows stalled: the agent of port 3 is lost"), "{text}");
         assert!(text.contains("open: it waits for flows"), "{text}");

@@ -283,7 +283,7 @@ impl World {
             What::Register(key, open) => {
                 let flow = |k: u32| FlowSpec::new(k, (k + 1) % PORTS, Some(1e9));
                 let spec = CoflowSpec { open, ..CoflowSpec::of((0..FLOWS).map(flow).collect()) };
-                let key = Some(Key { key: key.to_string(), digest: 0 });
+                let key = Some(Key { key: key.to_string(), digest: 0.into() });
                 Request::Register { spec, key }
             }
             What::Change(id, revision, change) => {

@@ -8,7 +8,7 @@ use covey_proto::{FlowKey, FromAgent, Sent};
 
 use super::helpers::{core, settle};
 use crate::limits::Limits;
-use crate::record::{Key, Record, Registrant};
+use crate::record::{Digest, Key, Record, Registrant};
 use crate::request::{Answer, Client, Reply, Request};
 use crate::state::{Config, CoordinatorState, Output};
 
@@ -106,7 +106,7 @@ fn only_the_token_that_registered_a_coflow_and_those_that_operate_change_it() {
 fn keys_are_those_of_the_token_and_owners_survive_compaction() {
     let mut core = start(Vec::new());
     let [anna, berta] = [client("anna", "lab"), client("berta", "berta")];
-    let key = |digest| Some(Key { key: "job".to_owned(), digest });
+    let key = |digest: u64| Some(Key { key: "job".to_owned(), digest: digest.into() });
     let register = |core: &mut CoordinatorState, client: &Client, digest| {
         ask(core, client, Request::Register { spec: one(), key: key(digest) })
     };
@@ -127,6 +127,21 @@ fn keys_are_those_of_the_token_and_owners_survive_compaction() {
 }
 
 #[test]
+fn requests_are_compared_by_sha_256_and_with_those_of_old_journals_by_crc() {
+    let digest = |crc, sha256: &str| Digest { crc, sha256: Some(sha256.to_owned()) };
+    let key = |digest: Digest| Key { key: "job".to_owned(), digest };
+    let old: Key = serde_json::from_str(r#"{"key":"job","digest":9}"#).expect("a key");
+    assert_eq!(old, key(9.into()));
+    let new = key(digest(9, "ab"));
+    let json = serde_json::to_string(&new).expect("text");
+    assert_eq!(json, r#"{"key":"job","digest":9,"sha256":"ab"}"#);
+    assert_eq!(serde_json::from_str::<Key>(&json).expect("a key"), new);
+    assert!(new.digest.is_same(&old.digest) && !new.digest.is_same(&8.into()));
+    // Two bodies with one CRC are two requests.
+    assert!(!new.digest.is_same(&digest(9, "cd")));
+}
+
+#[test]
 fn a_coflow_of_an_old_journal_belongs_to_nobody_and_anybody_may_change_it() {
     let old = r#"{"registered":{"id":3,"at_s":0.0,"lineage":[3,0],"key":{"key":"job","digest":9},
         "spec":{"flows":[{"src":0,"dst":1}]}}}"#;
@@ -135,7 +150,7 @@ fn a_coflow_of_an_old_journal_belongs_to_nobody_and_anybody_may_change_it() {
     let status = core.status(3).expect("a coflow");
     assert_eq!((status.owner, status.tenant), (None, None));
     // A client that asks again after an upgrade gets the coflow that it had.
-    let key = Some(Key { key: "job".to_owned(), digest: 9 });
+    let key = Some(Key { key: "job".to_owned(), digest: 9.into() });
     assert_eq!(id(ask(&mut core, &anna, Request::Register { spec: one(), key })), 3);
     assert!(ask(&mut core, &anna, Request::Remove { id: 3 }).is_ok());
 }
@@ -161,11 +176,11 @@ fn a_token_has_no_more_than_it_may_also_of_what_is_under_way() {
         (problem.status, problem.limit.expect("a limit").to_string())
     };
     let flows = |count| CoflowSpec::of(vec![Flow::new(0, 1, Some(1e3)); count]);
-    let key = Some(Key { key: "job".to_owned(), digest: 1 });
+    let key = Some(Key { key: "job".to_owned(), digest: 1.into() });
     let keyed = Request::Register { spec: flows(1), key };
     let first = id(ask(&mut core, &anna, keyed.clone()));
     assert_eq!(id(ask(&mut core, &anna, keyed)), first, "it is no second one");
-    let other = Some(Key { key: "other".to_owned(), digest: 1 });
+    let other = Some(Key { key: "other".to_owned(), digest: 1.into() });
     let other = Request::Register { spec: flows(1), key: other };
     assert_eq!(limited(ask(&mut core, &anna, other)), (429, "keys".to_owned()));
     assert_eq!(limited(register(&mut core, &anna, flows(5))), (429, "flows".to_owned()));
@@ -204,7 +219,7 @@ fn who_registers_many_coflows_forgets_only_its_own() {
     core.config.max_gone = 6;
     let [anna, berta] = [client("anna", "anna"), client("berta", "berta")];
     let go = |core: &mut CoordinatorState, client: &Client, key: Option<u64>| {
-        let key = key.map(|key| Key { key: key.to_string(), digest: 1 });
+        let key = key.map(|key| Key { key: key.to_string(), digest: 1.into() });
         let id = id(ask(core, client, Request::Register { spec: one(), key }));
         ask(core, client, Request::Remove { id }).expect("it goes");
         id
@@ -219,7 +234,7 @@ fn who_registers_many_coflows_forgets_only_its_own() {
     assert_eq!(remembered(&core), [&of_anna[..], &of_berta[19..]].concat());
     assert_eq!(core.holdings()["anna"], (Default::default(), 3, 1));
     let again = |core: &mut CoordinatorState, key: u64| {
-        let key = Some(Key { key: key.to_string(), digest: 1 });
+        let key = Some(Key { key: key.to_string(), digest: 1.into() });
         id(ask(core, &anna, Request::Register { spec: one(), key }))
     };
     assert_eq!(again(&mut core, 3), of_anna[2]);
@@ -245,4 +260,62 @@ fn an_agent_keeps_no_coflow_that_has_no_flow_at_its_port() {
     let huge = FromAgent::Checked { refused: u64::MAX, unproven: u64::MAX };
     core.heard(3, huge, Time::from_secs(20.0));
     assert_eq!(core.counts().flows_refused, 1_000_000);
+}
+
+#[test]
+fn a_flow_that_sent_more_than_it_declared_goes_behind_and_so_does_what_its_tenant_declares_next() {
+    let mut core = core("sebf", &[]);
+    let [liar, honest] = [client("liar", "liar"), client("honest", "honest")];
+    let sized = |bytes| CoflowSpec::of(vec![Flow::new(0, 1, Some(bytes))]);
+    let register = |core: &mut CoordinatorState, client: &Client, bytes| {
+        id(register(core, client, sized(bytes)))
+    };
+    let rates = |core: &CoordinatorState, ids: &[u64]| -> Vec<f64> {
+        ids.iter().map(|id| core.status(*id).expect("a coflow").rate).collect()
+    };
+    let sent = |core: &mut CoordinatorState, coflow, bytes| {
+        let sent = Sent { key: FlowKey { coflow, flow: 0 }, bytes, wire: bytes };
+        core.heard(0, FromAgent::Sent(vec![sent]), Time::ZERO);
+        settle(core, 0.0);
+    };
+    let (one, other) = (register(&mut core, &liar, 1.0), register(&mut core, &honest, 1e9));
+    assert_eq!(rates(&core, &[one, other]), [1e6, 0.0]);
+    sent(&mut core, one, 5e8);
+    assert_eq!(rates(&core, &[one, other]), [1e6, 0.0], "as much as it has sent is less");
+    sent(&mut core, one, 6e9);
+    assert_eq!(rates(&core, &[one, other]), [0.0, 1e6]);
+    // Another byte of this tenant counts for six billion; that of an honest one for a byte.
+    let again = register(&mut core, &liar, 1.0);
+    assert_eq!(rates(&core, &[other, again]), [1e6, 0.0]);
+    let small = register(&mut core, &honest, 1.0);
+    assert_eq!(rates(&core, &[other, again, small]), [0.0, 0.0, 1e6]);
+    assert_eq!(core.size_factors()["liar"], 6e9);
+    // A start begins anew.
+    let (records, _) = core.snapshot();
+    assert!(start(records).size_factors().is_empty());
+}
+
+#[test]
+fn a_flow_without_a_size_starves_under_no_policy_that_needs_sizes() {
+    let spec = CoflowSpec::of(vec![Flow::new(0, 1, None)]);
+    let record = Record::Registered {
+        id: 0,
+        at_s: 0.0,
+        lineage: (0, 0),
+        key: None,
+        owner: None,
+        flow_ids: Vec::new(),
+        revision: 0,
+        spec,
+    };
+    let fabric = Fabric::big_switch(4, 1e6).expect("a fabric");
+    for policy in ["sebf", "scf", "ncf", "sjf"] {
+        let Ok(built) = covey_sched::build(policy) else { continue };
+        let config = Config { lost_after_s: f64::INFINITY, ..Config::default() };
+        let records = vec![record.clone()];
+        let mut core =
+            CoordinatorState::new(fabric.clone(), built.policy, config, 1, records, Time::ZERO);
+        settle(&mut core, 0.0);
+        assert_eq!(core.status(0).expect("a coflow").rate, 1e6, "{policy}");
+    }
 }

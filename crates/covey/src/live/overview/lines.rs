@@ -6,6 +6,7 @@ use covey_api::{
     AgentStatus, CoflowStatus, CoordinatorStatus, FullLink, NearFlow, Presence, UnnamedFlow,
     Waiting,
 };
+use covey_trace::is_printable;
 
 use super::facts::Facts;
 use super::order::Order;
@@ -29,14 +30,14 @@ pub struct Amount {
     pub troubled_agents: bool,
 }
 
-/// Facts as lines of text, without control characters whatever clients have named their coflows.
+/// Facts as lines of text, all of it printable, whatever clients have named their coflows.
 pub fn lines(facts: &Facts, order: Order, amount: Amount) -> Vec<String> {
     let mut lines = head(facts);
     lines.extend(coflows(facts, order, amount.coflows));
     lines.extend(agents(facts, amount));
     lines.extend(relays(facts, amount.agents));
     lines.extend(found(&facts.flows.items, amount.coflows));
-    let printable = |c: char| if c.is_control() { '\u{fffd}' } else { c };
+    let printable = |c: char| if is_printable(c) { c } else { '\u{fffd}' };
     lines.iter().map(|line| line.chars().map(printable).collect()).collect()
 }
 
