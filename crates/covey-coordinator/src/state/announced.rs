@@ -10,6 +10,8 @@ use std::ops::RangeInclusive;
 use covey_core::{Address, Observed, Time};
 use covey_proto::{Appearance, FlowId, FlowKey};
 
+use crate::record::Registrant;
+
 /// The id of the first of them. The ids in the journal go up from 0, and do not get here.
 const FIRST: u64 = 1 << 52;
 
@@ -57,8 +59,17 @@ pub(super) struct Announced {
     awaiting: BTreeSet<(IpAddr, u32, u64)>,
     /// Ids by the ends of flows.
     by_ends: BTreeMap<(SocketAddr, SocketAddr), u64>,
-    /// The communities of flows that have not appeared, by their ends; and when that was told.
-    told: BTreeMap<(SocketAddr, SocketAddr), (u32, Time)>,
+    /// The communities of flows that have not appeared, by their ends.
+    told: BTreeMap<(SocketAddr, SocketAddr), Told>,
+}
+
+/// To what community a flow belongs that has not appeared.
+#[derive(Debug)]
+struct Told {
+    community: u32,
+    /// Who told it, if that is a token's holder.
+    by: Option<Registrant>,
+    at: Time,
 }
 
 impl Announced {
@@ -82,9 +93,20 @@ impl Announced {
         self.flows.range(id..).map(|(id, flow)| (FlowId(*id), flow))
     }
 
-    /// The next flow between these ends belongs to a community.
-    pub fn tell(&mut self, from: SocketAddr, to: SocketAddr, community: u32, now: Time) {
-        self.told.insert((from, to), (community, now));
+    /// The next flow between these ends belongs to a community, as this client says.
+    pub fn tell(
+        &mut self,
+        (from, to): (SocketAddr, SocketAddr),
+        community: u32,
+        by: Option<Registrant>,
+        at: Time,
+    ) {
+        self.told.insert((from, to), Told { community, by, at });
+    }
+
+    /// Who told the community of a flow that has not appeared.
+    pub fn told_by(&self, from: SocketAddr, to: SocketAddr) -> Option<&Registrant> {
+        self.told.get(&(from, to))?.by.as_ref()
     }
 
     /// The flow between two ends.
@@ -99,7 +121,7 @@ impl Announced {
 
     /// Forgets communities that were told before a time.
     pub fn forget_told_before(&mut self, time: Time) {
-        self.told.retain(|_, (_, told)| *told >= time);
+        self.told.retain(|_, told| told.at >= time);
     }
 
     /// How many there are, those to unknown hosts included.
@@ -211,7 +233,7 @@ impl Announced {
             sport,
             dport,
             protocol,
-            community: self.told.remove(&(from, to)).map(|(community, _)| community),
+            community: self.told.remove(&(from, to)).map(|told| told.community),
         };
         let id = self.give();
         let (sent, wire, active) = (0.0, 0.0, now);

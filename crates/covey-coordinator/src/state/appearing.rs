@@ -15,6 +15,7 @@ use super::announced::AnnouncedFlow;
 use super::coordinator::CoordinatorState;
 use super::flows::{Flow, Stage};
 use crate::driver::Regrouped;
+use crate::request::Client;
 
 /// The size of a flow of which nobody knows how long it is: more than any sends, and bytes of it are still exact.
 const ENDLESS: f64 = (1_u64 << 50) as f64;
@@ -85,6 +86,7 @@ impl CoordinatorState {
     /// flow from now on.
     pub(super) fn tell_community(
         &mut self,
+        client: &Client,
         community: u32,
         flows: &[FlowEnds],
     ) -> Result<(), Problem> {
@@ -102,10 +104,17 @@ impl CoordinatorState {
                 format!("{max} flows with a community may be waited for, which is the limit");
             return Err(Problem::new(429, "too many flows", detail));
         }
+        let is_others =
+            |ends: &FlowEnds| !client.may_follow(self.announced.told_by(ends.from, ends.to));
+        if let Some(k) = flows.iter().position(is_others) {
+            let detail = format!("flows[{k}]: another tenant has told its community");
+            return Err(Problem::new(403, "forbidden", detail));
+        }
+        let by = &client.registrant;
         let mut again = Vec::new();
         for &FlowEnds { from, to } in flows {
             match self.announced.between(from, to) {
-                None => self.announced.tell(from, to, community, self.now),
+                None => self.announced.tell((from, to), community, by.clone(), self.now),
                 Some(flow) if flow.observed.community.is_none() => again.push(*flow),
                 Some(_) => {}
             }
@@ -119,7 +128,7 @@ impl CoordinatorState {
             }
             let former = self.announced.id(src, FlowKey::of_number(number));
             self.end_number(src, number);
-            self.announced.tell(from, to, community, self.now);
+            self.announced.tell((from, to), community, by.clone(), self.now);
             let start = Time::from_secs(observed.start_s);
             let protocol = observed.protocol;
             let appearance = Appearance { number, protocol, from, to, age_s: 0.0 };

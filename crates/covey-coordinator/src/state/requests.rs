@@ -58,7 +58,7 @@ impl CoordinatorState {
                 self.asked_to_keep(request, &client, id, lease_s).err()
             }
             Request::Community { community, flows } => {
-                let answer = self.tell_community(community, &flows).map(|()| Reply::Noted);
+                let answer = self.tell_community(&client, community, &flows).map(|()| Reply::Noted);
                 self.effects.answer(request, answer);
                 None
             }

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use covey_api::{CoflowSpec, Flow, Problem, Update};
+use covey_api::{CoflowSpec, Flow, FlowEnds, Problem, Update};
 use covey_core::{Fabric, Time};
 use covey_proto::{FlowKey, FromAgent, Sent};
 
@@ -318,4 +318,23 @@ fn a_flow_without_a_size_starves_under_no_policy_that_needs_sizes() {
         settle(&mut core, 0.0);
         assert_eq!(core.status(0).expect("a coflow").rate, 1e6, "{policy}");
     }
+}
+
+#[test]
+fn what_a_tenant_tells_of_a_flow_no_other_tenant_tells_otherwise() {
+    let mut core = core("coda", &[]);
+    let [anna, other, berta] =
+        [client("anna", "lab"), client("other", "lab"), client("berta", "berta")];
+    let tell = |core: &mut CoordinatorState, client: &Client, to: &str| {
+        let [from, to] = ["10.0.0.1:1", to].map(|end| end.parse().expect("an address"));
+        let flows = vec![FlowEnds { from, to }];
+        ask(core, client, Request::Community { community: 7, flows })
+    };
+    assert!(tell(&mut core, &anna, "10.0.0.2:2").is_ok());
+    assert!(tell(&mut core, &berta, "10.0.0.2:3").is_ok());
+    let detail = refused(tell(&mut core, &berta, "10.0.0.2:2"));
+    assert_eq!(detail, "flows[0]: another tenant has told its community");
+    let operator = Client { operates: true, ..berta };
+    assert!(tell(&mut core, &other, "10.0.0.2:2").is_ok());
+    assert!(tell(&mut core, &operator, "10.0.0.2:2").is_ok());
 }
