@@ -74,7 +74,7 @@ fn drive(calls: &[Call], workload: &Workload, fabric: &Fabric, spec: &str) -> Re
                 What::Dirty(_) => {}
                 What::Planned(ref ranking, ref wakes) => {
                     driver.decide(now).map_err(|error| error.to_string())?;
-                    if driver.ranking() != ranking || driver.wakes().all() != *wakes {
+                    if driver.ranking() != &**ranking || driver.wakes().all() != *wakes {
                         return Err(format!(
                             "at {now}\nfound    {:?} {:?}\nexpected {ranking:?} {wakes:?}",
                             driver.ranking(),

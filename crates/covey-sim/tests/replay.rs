@@ -72,7 +72,8 @@ fn replay<K: Knowledge>(
             }
             What::Planned(ranking, wakes) => {
                 policy.plan(&view, &mut plan);
-                if result.is_ok() && (plan.ranking() != ranking || plan.wakes().all() != *wakes) {
+                if result.is_ok() && (plan.ranking() != &**ranking || plan.wakes().all() != *wakes)
+                {
                     result = Err(format!(
                         "at {}\nfound    {:?} {:?}\nexpected {ranking:?} {wakes:?}",
                         call.now,

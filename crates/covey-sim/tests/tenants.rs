@@ -147,7 +147,7 @@ fn a_tenant_beside_a_hostile_one_is_as_fast_as_with_its_part_alone() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), ..cases(60) })]
+    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), ..cases(15) })]
 
     /// A tenant who is alone has the whole network, and its policy decides as without tenants.
     #[test]

@@ -39,7 +39,7 @@ pub enum What {
     /// The policy received an event.
     Told(Event),
     /// The policy was asked for its plan, and this plan was then in force.
-    Planned(Ranking, Vec<Wake>),
+    Planned(Box<Ranking>, Vec<Wake>),
     /// The policy is about to be asked for its plan, and these coflows are dirty.
     Dirty(Vec<CoflowId>),
 }
@@ -159,7 +159,7 @@ impl<K: Named> Policy<K> for Recorder<K> {
         let dirty = view.coflows().iter().copied().filter(|&id| view.is_dirty(id)).collect();
         self.write(view, What::Dirty(dirty));
         let answer = self.policy.plan(view, plan);
-        self.write(view, What::Planned(plan.ranking().clone(), plan.wakes().all()));
+        self.write(view, What::Planned(Box::new(plan.ranking().clone()), plan.wakes().all()));
         answer
     }
 }
