@@ -25,6 +25,7 @@ use covey_core::{
 use crate::contention::Contention;
 use crate::info::Info;
 use crate::queues::{self, Queues};
+use crate::sampling::RunningMedian;
 use crate::spec::Param;
 
 /// Values of the parameter `work_conservation`.
@@ -111,8 +112,8 @@ struct Track {
     member: Option<(u32, LinkId)>,
     /// When the coflow goes before all others.
     deadline: Option<Time>,
-    /// Lengths of ended flows, ascending.
-    ended: Vec<f64>,
+    /// Lengths of ended flows.
+    ended: RunningMedian,
 }
 
 /// Counts the coflows of each queue, each at its first link. Those that a coflow can meet are found
@@ -230,7 +231,7 @@ impl Saath {
         let ended = &self.tracks[coflow.index()].ended;
         let unfinished = view.unfinished(coflow) as f64;
         let (_, finished) = view.finished(coflow);
-        let median = crate::sampling::median(ended)?;
+        let median = ended.median()?;
         let sent = view.attained(coflow).bytes - finished;
         let left = (median * unfinished - sent).max(0.0);
         // Limits are divided by the number of flows: the largest rest of a flow, times that number.
@@ -304,8 +305,7 @@ impl Policy<NonClairvoyant> for Saath {
             return;
         }
         let Some(length) = view.finished_size(flow) else { return };
-        let ended = &mut self.tracks[flow.coflow.index()].ended;
-        ended.insert(ended.partition_point(|&other| other < length), length);
+        self.tracks[flow.coflow.index()].ended.add(length);
         if let Some(queue) = self.estimated_queue(flow.coflow, view) {
             self.move_to(flow.coflow, queue, view);
         }

@@ -1,7 +1,10 @@
 //! Pilot flows: a few flows of a coflow that are sent first, so that their sizes show the size of
 //! the rest (Philae §4.2).
 
-use covey_core::{CoflowId, FlowId, Knowledge, SplitMix, View};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+use covey_core::{CoflowId, FlowId, Knowledge, Ordered, SplitMix, View};
 
 use crate::settings::Settings;
 use crate::spec::{Param, SpecError};
@@ -13,11 +16,44 @@ pub(crate) const PILOTS: Param = Param {
     help: "const:N, senders:X or flows:X (a share of the coflow's senders or flows)",
 };
 
-/// The median of some ascending numbers; `None` when there are none.
-pub(crate) fn median(ascending: &[f64]) -> Option<f64> {
-    let upper = *ascending.get(ascending.len() / 2)?;
-    let lower = ascending[(ascending.len() - 1) / 2];
-    Some(lower / 2.0 + upper / 2.0)
+/// The median of numbers that are added one by one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct RunningMedian {
+    /// The lower half of the numbers, the middle one of an odd number included.
+    lower: BinaryHeap<Ordered>,
+    upper: BinaryHeap<Reverse<Ordered>>,
+}
+
+impl RunningMedian {
+    /// Forgets all numbers.
+    pub fn clear(&mut self) {
+        self.lower.clear();
+        self.upper.clear();
+    }
+
+    /// Whether there are no numbers.
+    pub fn is_empty(&self) -> bool {
+        self.lower.is_empty()
+    }
+
+    /// Adds a number.
+    pub fn add(&mut self, number: f64) {
+        self.lower.push(Ordered(number));
+        let greatest = self.lower.pop().expect("one was added");
+        self.upper.push(Reverse(greatest));
+        if self.upper.len() > self.lower.len() {
+            let Reverse(least) = self.upper.pop().expect("one was added");
+            self.lower.push(least);
+        }
+    }
+
+    /// The median: the mean of the middle two of an even number. `None` when there are none.
+    pub fn median(&self) -> Option<f64> {
+        let lower = self.lower.peek()?.0;
+        let is_odd = self.lower.len() > self.upper.len();
+        let upper = self.upper.peek().filter(|_| !is_odd).map_or(lower, |Reverse(it)| it.0);
+        Some(lower / 2.0 + upper / 2.0)
+    }
 }
 
 /// How many pilots a coflow has; at least one, at most all its flows.
@@ -168,10 +204,38 @@ impl PilotLoad {
 mod tests {
     use super::*;
 
+    /// By definition, of ascending numbers.
+    fn median(ascending: &[f64]) -> Option<f64> {
+        let upper = *ascending.get(ascending.len() / 2)?;
+        let lower = ascending[(ascending.len() - 1) / 2];
+        Some(lower / 2.0 + upper / 2.0)
+    }
+
     #[test]
     fn the_median_is_between_the_middle_two() {
-        assert_eq!(median(&[]), None);
-        assert_eq!(median(&[1.0, 2.0, 9.0]), Some(2.0));
-        assert_eq!(median(&[1.0, 2.0, 4.0, 9.0]), Some(3.0));
+        let of = |numbers: &[f64]| {
+            let mut running = RunningMedian::default();
+            numbers.iter().for_each(|number| running.add(*number));
+            running.median()
+        };
+        assert_eq!(of(&[]), None);
+        assert_eq!(of(&[9.0, 1.0, 2.0]), Some(2.0));
+        assert_eq!(of(&[4.0, 9.0, 1.0, 2.0]), Some(3.0));
+    }
+
+    #[test]
+    fn a_median_that_runs_is_that_of_all_numbers() {
+        let (mut random, mut all) = (SplitMix::new(1), Vec::new());
+        let mut running = RunningMedian::default();
+        for _ in 0..1000 {
+            let number = random.below(100) as f64;
+            running.add(number);
+            all.push(number);
+            all.sort_by(f64::total_cmp);
+            assert_eq!(running.median(), median(&all));
+        }
+        running.clear();
+        assert!(running.is_empty());
+        assert_eq!(running.median(), None);
     }
 }

@@ -249,7 +249,7 @@ impl CoordinatorState {
             let of_group = key.and_then(|key| Some((key, self.coflows.get(key.coflow)?)));
             let waits = of_group.is_none_or(|(key, coflow)| {
                 let stage = coflow.flows.get(key.flow).map(|flow| flow.stage);
-                let is_served = coflow.served.binary_search_by_key(&key.flow, |it| it.flow).is_ok();
+                let is_served = coflow.served.contains_key(&key.flow);
                 stage == Some(Stage::Active) && !is_served
             });
             if waits {

@@ -1,6 +1,6 @@
 //! What the journal says has happened, now or before a crash.
 
-use std::collections::BTreeSet;
+use std::collections::{BTreeMap, BTreeSet};
 
 use covey_api::{CoflowSpec, Flow as FlowSpec, Update};
 use covey_core::state::{FlowSpec as PolicyFlowSpec, Registration};
@@ -36,27 +36,29 @@ impl CoordinatorState {
                 self.apply_updated(*id, update, &ids);
             }
             Record::Ended { id, at_s: _, flows, compressed } => {
+                let wires: BTreeMap<u32, f64> = compressed.iter().copied().collect();
                 for &(flow, bytes) in flows {
-                    let wire = compressed.iter().find(|(known, _)| *known == flow);
                     let key = FlowKey { coflow: *id, flow };
-                    self.flow_ended(key, bytes, wire.map_or(bytes, |(_, wire)| *wire));
+                    self.flow_ended(key, bytes, wires.get(&flow).copied().unwrap_or(bytes));
                 }
                 self.tell_ends();
             }
             Record::FlowsEnded { at_s: _, flows, compressed, cancelled } => {
-                let wire = |id: u64| compressed.iter().find(|(known, _)| *known == id);
+                let wires: BTreeMap<u64, f64> = compressed.iter().copied().collect();
+                let cancelled: BTreeSet<u64> = cancelled.iter().copied().collect();
+                let wire = |id: u64, bytes: f64| wires.get(&id).copied().unwrap_or(bytes);
                 let is_cancelled = |(id, _): &&(u64, f64)| cancelled.contains(id);
                 // An end of another attempt would cancel them, without their bytes.
                 for &(id, bytes) in flows.iter().filter(is_cancelled) {
                     if let Some(key) = self.coflows.ids.key(FlowKey::of_id(FlowId(id))) {
-                        self.finish(key, bytes, wire(id).map_or(bytes, |(_, wire)| *wire));
+                        self.finish(key, bytes, wire(id, bytes));
                         let coflow = self.coflows.get_mut(key.coflow);
                         coflow.into_iter().for_each(|it| it.flows.note_cancelled(key.flow));
                     }
                 }
                 for &(id, bytes) in flows.iter().filter(|flow| !is_cancelled(flow)) {
                     if let Some(key) = self.coflows.ids.key(FlowKey::of_id(FlowId(id))) {
-                        self.flow_ended(key, bytes, wire(id).map_or(bytes, |(_, wire)| *wire));
+                        self.flow_ended(key, bytes, wire(id, bytes));
                     }
                 }
                 self.tell_ends();
@@ -129,7 +131,7 @@ impl CoordinatorState {
             revision: 0,
             flows: Flows::new(self.now),
             lease: Lease::new(spec.lease_s, self.config.lease_s, self.now),
-            served: Vec::new(),
+            served: BTreeMap::new(),
             compression: None,
             remaining: Vec::new(),
             report_threshold: f64::INFINITY,

@@ -1,5 +1,7 @@
 //! Several attempts of one transfer, and flows that nobody needs any more.
 
+use std::collections::{BTreeMap, BTreeSet};
+
 use covey_api::{Flow as FlowSpec, Problem};
 use covey_proto::FlowKey;
 
@@ -63,11 +65,16 @@ impl CoordinatorState {
         for &(flow, of) in &attempts {
             coflow.flows.attempts.add(flow, of);
         }
-        for (flow, _) in attempts {
-            let done = self.coflows.get(serial).is_some_and(|it| it.flows.is_carried(flow));
-            if done {
-                self.cancel(FlowKey { coflow: serial, flow });
-            }
+        // Each transfer is looked at once, however many attempts of it there are.
+        let flows = &coflow.flows;
+        let transfer = |flow: u32| flows.attempts.transfer(flow);
+        let transfers: BTreeMap<u32, u32> =
+            attempts.iter().map(|&(flow, _)| (transfer(flow), flow)).collect();
+        let carried = transfers.into_iter().filter(|(_, attempt)| flows.is_carried(*attempt));
+        let done: BTreeSet<u32> = carried.map(|(transfer, _)| transfer).collect();
+        let needless = attempts.iter().filter(|(flow, _)| done.contains(&transfer(*flow)));
+        for flow in needless.map(|&(flow, _)| flow).collect::<Vec<_>>() {
+            self.cancel(FlowKey { coflow: serial, flow });
         }
     }
 

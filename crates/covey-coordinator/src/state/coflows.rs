@@ -59,7 +59,7 @@ pub(super) struct Coflow {
     pub flows: Flows,
     pub lease: Lease,
     /// Flows with a rate, by index.
-    pub served: Vec<Served>,
+    pub served: BTreeMap<u32, Served>,
     /// How it is compressed, if it is.
     pub compression: Option<Compression>,
     /// Bytes per second that coflows before leave of each of its links, by local link, if its compression
@@ -90,9 +90,7 @@ impl Coflow {
 
     /// Takes a flow's rate away.
     pub fn unserve(&mut self, flow: u32) {
-        if let Ok(at) = self.served.binary_search_by_key(&flow, |served| served.flow) {
-            self.served.remove(at);
-        }
+        self.served.remove(&flow);
     }
 
     /// What it counts as.
@@ -353,7 +351,7 @@ impl Coflows {
         let coflow = self.present.get_mut(&to)?;
         coflow.flows.note_joined(names);
         // The rate of 0 differs from the next plan's, so the flow's agent is told the new rate.
-        coflow.served.push(Served { flow: index, rate: 0.0, codec: None });
+        coflow.served.insert(index, Served { flow: index, rate: 0.0, codec: None });
         Some(FlowKey { coflow: to, flow: index })
     }
 
@@ -380,7 +378,7 @@ impl Coflows {
             revision: 0,
             flows: Flows::of_group(now),
             lease: Lease::new(Some(f64::INFINITY), f64::INFINITY, now),
-            served: Vec::new(),
+            served: BTreeMap::new(),
             compression: None,
             remaining: Vec::new(),
             report_threshold: f64::INFINITY,
@@ -435,8 +433,7 @@ impl Coflows {
         self.change(to.coflow, |coflow, _| {
             coflow.flows.put(to.flow, flow, names, now);
             // The rate of 0 differs from the next plan's, so the flow's agent is told the new rate.
-            let at = coflow.served.partition_point(|served| served.flow < to.flow);
-            coflow.served.insert(at, Served { flow: to.flow, rate: 0.0, codec: None });
+            coflow.served.insert(to.flow, Served { flow: to.flow, rate: 0.0, codec: None });
         });
     }
 

@@ -358,10 +358,11 @@ impl Flows {
         &self.cancelled
     }
 
-    /// Whether another attempt has carried the bytes of a flow.
+    /// Whether an attempt of a flow's transfer has carried its bytes.
     pub fn is_carried(&self, index: u32) -> bool {
         let has_ended = |of: u32| self.get(of).is_some_and(|flow| flow.stage == Stage::Ended);
-        self.attempts.others(index).any(|of| has_ended(of) && !self.cancelled.contains(&of))
+        let mut attempts = self.attempts.others(index).chain([index]);
+        attempts.any(|of| has_ended(of) && !self.cancelled.contains(&of))
     }
 
     /// Their ports, each once.

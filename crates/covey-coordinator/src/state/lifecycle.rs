@@ -13,7 +13,8 @@ use crate::driver::Scheduler;
 use crate::record::Record;
 use crate::request::{Answer, Reply};
 
-/// After so many records of the journal the policy is asked for a plan.
+/// After so many records of the journal the policy is asked for a plan, or after as many as coflows are present: plans
+/// take longer, the more there are.
 pub(super) const RECORDS_A_PLAN: usize = 256;
 
 impl CoordinatorState {
@@ -40,9 +41,12 @@ impl CoordinatorState {
     /// allocator keep what they hear until then; but no flow is served.
     fn read(&mut self, records: impl IntoIterator<Item = Record>) {
         self.rounds.is_reading = true;
-        for (k, record) in records.into_iter().enumerate() {
+        let mut unplanned = 0;
+        for record in records {
             self.apply(&record);
-            if k % RECORDS_A_PLAN == RECORDS_A_PLAN - 1 {
+            unplanned += 1;
+            if unplanned >= RECORDS_A_PLAN.max(self.coflows.len()) {
+                unplanned = 0;
                 // A plan that cannot be carried out is reported when one is made in earnest.
                 let _ = self.driver.decide(self.now);
                 self.note_new_waits();

@@ -48,8 +48,9 @@ impl CoordinatorState {
         let Some(coflow) = self.coflows.get_mut(serial) else { return };
         let codec = self.config.codec.zip(coflow.compression);
         let served = served(&self.driver, id, codec, &coflow.remaining);
-        let before = std::mem::replace(&mut coflow.served, served.clone());
-        let (mut old, mut new) = (before.into_iter().peekable(), served.into_iter().peekable());
+        let by_index = served.iter().map(|served| (served.flow, *served)).collect();
+        let before = std::mem::replace(&mut coflow.served, by_index);
+        let (mut old, mut new) = (before.into_values().peekable(), served.into_iter().peekable());
         loop {
             let none = |flow: u32| Served { flow, rate: 0.0, codec: None };
             let change = match (old.peek(), new.peek()) {
@@ -77,7 +78,7 @@ impl CoordinatorState {
             let serial = self.coflows.serial(id);
             self.turn_changed(serial);
             let Some(coflow) = self.coflows.get(serial) else { continue };
-            for change in coflow.served.clone() {
+            for change in coflow.served.clone().into_values() {
                 self.publish_flow(serial, change);
             }
         }

@@ -40,7 +40,7 @@ impl CoordinatorState {
                     .filter(|left| left.is_finite())
                     .map(|left| left.max(0.0)),
                 bytes_sent: coflow.flows.attained(),
-                rate: coflow.served.iter().fold(0.0, |sum, served| sum + served.rate),
+                rate: coflow.served.values().fold(0.0, |sum, served| sum + served.rate),
             });
         }
         self.coflows.gone.get(id).map(of_gone)
@@ -62,8 +62,7 @@ impl CoordinatorState {
         let mut items = Vec::new();
         for (serial, coflow) in self.coflows.range(from.0) {
             let first = if serial == from.0 { from.1 } else { 0 };
-            for &Served { flow, rate, codec } in coflow.served.iter().filter(|it| it.flow >= first)
-            {
+            for &Served { flow, rate, codec } in coflow.served.range(first..).map(|(_, it)| it) {
                 if items.len() == limit {
                     return Page { items, next: Some(format!("{serial}.{flow}")) };
                 }
@@ -86,8 +85,7 @@ impl CoordinatorState {
             let key = self.coflows.ids.key(FlowKey::of_id(id));
             let group = key.and_then(|key| self.coflows.get(key.coflow));
             let rate = key.zip(group).map_or(0.0, |(key, group)| {
-                let place = group.served.binary_search_by_key(&key.flow, |served| served.flow);
-                place.map_or(0.0, |place| group.served[place].rate)
+                group.served.get(&key.flow).map_or(0.0, |served| served.rate)
             });
             items.push(UnnamedFlow {
                 id: id.0,

@@ -63,7 +63,7 @@ impl CoordinatorState {
     fn in_force(&self) -> InForce {
         let mut users: BTreeMap<Link, Users> = BTreeMap::new();
         for (serial, coflow) in self.coflows.range(0) {
-            for served in &coflow.served {
+            for served in coflow.served.values() {
                 let Some(flow) = coflow.flows.get(served.flow) else { continue };
                 for link in [Link::Out(flow.src), Link::In(flow.dst)] {
                     *users.entry(link).or_default().entry(serial).or_default() += served.rate;

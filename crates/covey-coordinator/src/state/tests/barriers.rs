@@ -17,7 +17,7 @@ fn child(core: &mut CoordinatorState, parents: Vec<u64>, barrier: bool, request:
 
 fn rate(core: &CoordinatorState, coflow: u64) -> f64 {
     let served = core.coflows.get(coflow).map(|coflow| coflow.served.clone());
-    served.into_iter().flatten().map(|served| served.rate).sum()
+    served.into_iter().flat_map(|served| served.into_values()).map(|served| served.rate).sum()
 }
 
 fn why(core: &mut CoordinatorState) -> Vec<String> {
