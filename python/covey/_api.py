@@ -126,8 +126,8 @@ def simulate(
     `rung` is a name of the ladder of ``covey trace records``: it changes when coflows arrive and flows
     start, and gives flows the addresses and ports that policies without labels see. `metric` is a file
     that ``covey identify --train`` wrote; "coda" compares flows by it.
-    `tenants` are weights of the trace's tenants, by name: every link is divided among them by weight, and
-    each has an instance of the policy. Without weights tenants count for nothing.
+    `tenants` are weights of the trace's tenants, by name: every link is divided among them by weight,
+    and each has an instance of the policy. Without weights tenants count for nothing.
     `bound` also computes a mean CCT that no schedule can beat. `timeline` records who sends when,
     which takes much longer than the simulation itself. `progress` shows a bar, or not; by default
     after a second, on a terminal or in a notebook. `stop` stops it from another thread.

@@ -135,7 +135,7 @@ class Trace:
 
     @property
     def origin(self) -> Decimal:
-        """Where times begin on the clock of the trace, in seconds, exactly: 0, unless the trace counts from elsewhere."""
+        """Where times begin on the clock of the trace: exact seconds, and mostly 0."""
 
     @property
     def flows(self) -> int:

@@ -146,7 +146,7 @@ impl Trace {
         self.workload.ports
     }
 
-    /// Where times begin on the clock of the trace, in seconds, exactly: 0, unless the trace counts from elsewhere.
+    /// Where times begin on the clock of the trace: exact seconds, and mostly 0.
     #[getter]
     fn origin<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         let text = self.workload.origin.to_string();
