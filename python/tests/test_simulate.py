@@ -70,7 +70,9 @@ def test_tenants_share_the_network() -> None:
         covey.simulate(trace, "fair", tenants={"analytics": 3})
     with pytest.raises(covey.InputError, match="tenants: expected a weight from"):
         covey.simulate(trace, "fair", tenants={"analytics": 0})
-    with pytest.raises(covey.InputError, match="tenants: expected a policy that is told of coflows"):
+    with pytest.raises(
+        covey.InputError, match="tenants: expected a policy that is told of coflows"
+    ):
         covey.simulate(trace, "coda", tenants={"analytics": 3, "serving": 1})
 
 
