@@ -1,9 +1,9 @@
 //! What a build without the feature `live` says of what it does not have.
 
 /// The commands of the feature `live`, in the order of the help.
-pub const COMMANDS: [&str; 12] = [
-    "serve", "agent", "attach", "detach", "relay", "status", "top", "config", "certs", "token",
-    "journal", "testbed",
+pub const COMMANDS: [&str; 13] = [
+    "serve", "agent", "attach", "detach", "relay", "status", "top", "drain", "config", "certs",
+    "token", "journal", "testbed",
 ];
 
 /// The error for a part of the whole program.
