@@ -34,9 +34,9 @@ def trace(frame: object, ports: int | None, name: str) -> Trace:
                     f"{name}: row {row}, column {column}: expected a finite number, found {value}"
                 )
                 raise InputError(message)
-        for name in ("job", "tenant"):
-            if name in given:
-                given[name] = str(given[name])
+        for named in ("job", "tenant"):
+            if named in given:
+                given[named] = str(given[named])
         add(coflows, row, given, name)
     if ports is None:
         ends = (flow[end] for line, _ in coflows.values() for flow in line["flows"] for end in ENDS)
