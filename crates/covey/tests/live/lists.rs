@@ -41,7 +41,8 @@ fn large() -> Vec<u8> {
 #[test]
 fn readers_and_large_bodies_delay_no_registration() {
     let folder = TestFolder::new();
-    let coordinator = Coordinator::new(&folder, &["--max-requests", "1000000"]);
+    let more = ["--max-requests", "1000000", "--max-coflows", "1000000"];
+    let coordinator = Coordinator::new(&folder, &more);
     block_on(async {
         let (address, token) = (coordinator.clients, token(&folder));
         let per = present() / 50;
