@@ -19,6 +19,7 @@ mod hex;
 mod journal;
 mod layers;
 mod limits;
+mod ranges;
 mod record;
 #[cfg(feature = "server")]
 mod relay;

@@ -17,6 +17,7 @@ use super::decide::Decider;
 use super::runnable::Runnable;
 use super::switch::Switch;
 use crate::connections::lock;
+use crate::ranges::check_range;
 use crate::state::Config;
 
 /// Changes settings of a coordinator that runs.
@@ -229,28 +230,14 @@ fn config_of(settings: &Settings, config: Config) -> Config {
 
 fn check(settings: &Settings) -> Result<(), Problem> {
     let (least, most) = (1, *COUNTS.end());
-    within("max_coflows", settings.max_coflows, &(least..=most))?;
-    within("max_flows", settings.max_flows, &(least..=most))?;
-    within("max_expired", settings.max_expired, &COUNTS)?;
-    within("max_gone", settings.max_gone, &COUNTS)?;
-    within("max_requests", settings.max_requests, &(1..=u32::MAX))?;
-    within("lease_s", settings.lease_s, &LEASE_S)?;
-    within("forget_after_s", settings.forget_after_s, &FORGET_AFTER_S)?;
-    within("idle_after_s", settings.idle_after_s, &IDLE_AFTER_S)
-}
-
-fn within<T: PartialOrd + std::fmt::Display>(
-    name: &str,
-    value: Option<T>,
-    range: &RangeInclusive<T>,
-) -> Result<(), Problem> {
-    match value.filter(|value| !range.contains(value)) {
-        None => Ok(()),
-        Some(found) => {
-            let (least, most) = (range.start(), range.end());
-            Err(Problem::invalid(format!("{name}: expected {least} to {most}, found {found}")))
-        }
-    }
+    check_range("max_coflows", settings.max_coflows, &(least..=most))?;
+    check_range("max_flows", settings.max_flows, &(least..=most))?;
+    check_range("max_expired", settings.max_expired, &COUNTS)?;
+    check_range("max_gone", settings.max_gone, &COUNTS)?;
+    check_range("max_requests", settings.max_requests, &(1..=u32::MAX))?;
+    check_range("lease_s", settings.lease_s, &LEASE_S)?;
+    check_range("forget_after_s", settings.forget_after_s, &FORGET_AFTER_S)?;
+    check_range("idle_after_s", settings.idle_after_s, &IDLE_AFTER_S)
 }
 
 fn not_possible(error: &ServeError) -> Problem {

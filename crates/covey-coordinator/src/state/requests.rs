@@ -16,6 +16,7 @@ use super::flows::Stage;
 use super::held::Held;
 use super::journal_queue::More;
 use super::order::Behind;
+use crate::ranges::check_range;
 use crate::record::{Key, Record};
 use crate::request::{Client, Reply, Request};
 
@@ -373,21 +374,6 @@ impl CoordinatorState {
     ) {
         self.order.begin(&coflows);
         self.journal.apply(record, request, coflows, more, &mut self.effects);
-    }
-}
-
-fn check_range(
-    what: &str,
-    number: Option<f64>,
-    range: &RangeInclusive<f64>,
-) -> Result<(), Problem> {
-    match number.filter(|number| !range.contains(number)) {
-        None => Ok(()),
-        Some(found) => {
-            let (min, max) = (range.start(), range.end());
-            let expected = format!("expected from {min} to {max}, found {found}");
-            Err(Problem::invalid(format!("{what}: {expected}")))
-        }
     }
 }
 

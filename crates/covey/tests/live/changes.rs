@@ -99,8 +99,8 @@ fn settings_that_cannot_be_leave_all_as_it_was() {
             (json!({"policy": "sebv"}), 422, "policy: unknown policy 'sebv'"),
             (json!({"policy": "stream"}), 422, "policy: policy stream decides at receivers"),
             (json!({"policy": "coda"}), 422, "policy: the journal has 1 coflows"),
-            (json!({"max_coflows": 0}), 422, "max_coflows: expected 1 to 1000000000, found 0"),
-            (json!({"lease_s": -1}), 422, "lease_s: expected 0.1 to 86400, found -1"),
+            (json!({"max_coflows": 0}), 422, "max_coflows: expected from 1 to 1000000000, found 0"),
+            (json!({"lease_s": -1}), 422, "lease_s: expected from 0.1 to 86400, found -1"),
             (json!({"max_flow": 1}), 400, "max_flow: unknown field"),
             (json!([]), 400, "invalid type: sequence, expected an object"),
         ] {
