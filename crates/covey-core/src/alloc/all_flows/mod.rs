@@ -6,6 +6,7 @@
 //! [`PriorityPaths`](priority_paths::PriorityPaths)). Such a plan has this one entry. [`mode`] says
 //! which of them is in force. No coflow has an allocation then, and nothing of `sequence` is involved.
 
+pub mod coming;
 pub mod flow_fair_share;
 pub mod flow_order;
 pub mod mode;

@@ -17,6 +17,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::coming::Coming;
 use super::flow_order::{FlowOrder, Member, Precedence, Priority, WAITS};
 use super::running_flows::{Running, RunningFlows};
 use crate::alloc::free_capacity::NEGLIGIBLE;
@@ -44,7 +45,7 @@ pub struct PriorityFlows {
     /// Number of flows that have joined so far.
     joined: u64,
     /// Flows that have started since the last allocation.
-    coming: Vec<(CoflowId, u32)>,
+    coming: Coming,
     /// Links on which flows have ended since then, with the flows' priorities.
     freed: Vec<(usize, Priority)>,
     /// The flows of each pair.
@@ -184,8 +185,7 @@ impl PriorityFlows {
     /// A flow has ended.
     pub(in crate::alloc) fn leave(&mut self, state: &State, id: CoflowId, position: usize) {
         let flow = (id, position as u32);
-        if let Some(at) = self.coming.iter().rposition(|coming| *coming == flow) {
-            self.coming.remove(at);
+        if self.coming.remove(flow) {
             return;
         }
         let Some(pair) = self.pair_of(state, id, position) else { return };
@@ -216,9 +216,8 @@ impl PriorityFlows {
             self.open_from(link, priority);
         }
         let mut coming = std::mem::take(&mut self.coming);
-        for (id, position) in coming.drain(..) {
-            self.enqueue(state, id, position);
-        }
+        coming.iter().for_each(|(id, position)| self.enqueue(state, id, position));
+        coming.clear();
         self.coming = coming;
         while let Some(Reverse((priority, link, pair))) = self.next.pop() {
             if pair != NOBODY && self.is_eligible(pair as usize, priority) {

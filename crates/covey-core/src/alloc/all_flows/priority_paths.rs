@@ -24,6 +24,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+use super::coming::Coming;
 use super::flow_order::{FlowOrder, Member, Precedence, Priority, WAITS};
 use super::path_queues::PathQueues;
 use super::running_flows::{Running, RunningFlows};
@@ -45,7 +46,7 @@ pub struct PriorityPaths {
     /// Number of flows that have joined so far.
     joined: u64,
     /// Flows that have started since the last allocation.
-    coming: Vec<(CoflowId, u32)>,
+    coming: Coming,
     queues: PathQueues,
     /// By queue, where its first flow waits.
     waits: Vec<Waits>,
@@ -163,8 +164,7 @@ impl PriorityPaths {
     /// A flow has ended.
     pub(in crate::alloc) fn leave(&mut self, state: &State, id: CoflowId, position: usize) {
         let flow = (id, position as u32);
-        if let Some(at) = self.coming.iter().rposition(|coming| *coming == flow) {
-            self.coming.remove(at);
+        if self.coming.remove(flow) {
             return;
         }
         let Some(queue) = self.queues.find(path(state, id, position)) else { return };
@@ -192,9 +192,8 @@ impl PriorityPaths {
         }
         self.offer_freed();
         let mut coming = std::mem::take(&mut self.coming);
-        for (id, position) in coming.drain(..) {
-            self.enqueue(state, id, position);
-        }
+        coming.iter().for_each(|(id, position)| self.enqueue(state, id, position));
+        coming.clear();
         self.coming = coming;
         loop {
             self.offer_freed();
