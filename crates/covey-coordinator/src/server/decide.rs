@@ -13,6 +13,7 @@ use tokio::sync::{mpsc, oneshot};
 use tokio::time::{Instant as Deadline, timeout_at};
 
 use super::command::Command;
+use super::heard::Heard;
 use super::jobs::{Job, Written};
 use super::metrics::Used;
 use super::route::{Group, Peer, Route};
@@ -22,8 +23,12 @@ use crate::connections::lock;
 use crate::request::{Answer, Client, Reply, Request};
 use crate::state::{CoordinatorState, Event, Output, RequestId, SessionId};
 
-/// The most messages taken over before a decision.
+/// The most commands taken over before a decision. While more than these wait of what agents have said, nothing else
+/// is received.
 const BATCH: usize = 4096;
+
+/// Bytes after which no further agent is sent something in this turn: others are served before.
+const PUSHED: usize = 1 << 18;
 
 /// Seconds from one attempt to write a journal that could not be written to the next.
 const PROBE_EVERY_S: f64 = 1.0;
@@ -52,6 +57,10 @@ pub(super) struct Decider {
 pub(super) struct State {
     routes: BTreeMap<SessionId, (Route, Peer)>,
     ready: BTreeSet<SessionId>,
+    /// The session that was sent something last.
+    pushed: SessionId,
+    /// What agents have said.
+    heard: Heard,
     waiting: BTreeMap<RequestId, oneshot::Sender<Answer>>,
     next_request: RequestId,
     next_event: u64,
@@ -82,20 +91,28 @@ impl Decider {
     pub fn run(mut self, runtime: &Handle) {
         let mut batch = Vec::new();
         loop {
-            let mut wait_s = (self.coordinator.next_wake() - self.now()).clamp(0.0, PROBE_EVERY_S);
-            if !self.state.lists.is_empty() {
-                wait_s = 0.0;
-            }
-            let deadline = Deadline::now() + Duration::from_secs_f64(wait_s);
-            let received = runtime.block_on(async {
-                timeout_at(deadline, self.commands.recv_many(&mut batch, BATCH)).await
-            });
-            if received == Ok(0) {
-                return;
+            if self.state.heard.len() < BATCH || self.state.switch.is_some() {
+                let deadline = Deadline::now() + Duration::from_secs_f64(self.wait_s());
+                let received = runtime.block_on(async {
+                    timeout_at(deadline, self.commands.recv_many(&mut batch, BATCH)).await
+                });
+                if received == Ok(0) {
+                    return;
+                }
             }
             self.turn(&mut batch);
             self.answer_list();
         }
+    }
+
+    /// How long there is nothing to do, in seconds, unless somebody says something.
+    fn wait_s(&self) -> f64 {
+        let State { lists, heard, ready, switch, .. } = &self.state;
+        let has_heard = heard.len() > 0 && switch.is_none();
+        if has_heard || !lists.is_empty() || !ready.is_empty() {
+            return 0.0;
+        }
+        (self.coordinator.next_wake() - self.now()).clamp(0.0, PROBE_EVERY_S)
     }
 
     /// Answers the oldest request for a list whose client is still there.
@@ -128,15 +145,13 @@ impl Decider {
         for command in batch.drain(..) {
             self.command(command);
         }
+        self.hear();
         // Answers and records need not wait for the decision.
         self.execute();
         self.switch();
         let received = cpu_s();
-        let decided = self.coordinator.decide(self.now()).unwrap_or_else(|error| {
-            self.state.plan_errors += 1;
-            tracing::error!(%error, "the policy's plan cannot be carried out");
-            true
-        });
+        let is_time = self.state.heard.is_time() || self.state.switch.is_some();
+        let decided = is_time && self.decide();
         let calculated = cpu_s();
         let before = self.coordinator.counts().schedules;
         self.execute();
@@ -159,6 +174,27 @@ impl Decider {
         }
     }
 
+    /// Returns whether anything was decided.
+    fn decide(&mut self) -> bool {
+        self.state.heard.decided();
+        self.coordinator.decide(self.now()).unwrap_or_else(|error| {
+            self.state.plan_errors += 1;
+            tracing::error!(%error, "the policy's plan cannot be carried out");
+            true
+        })
+    }
+
+    /// Takes over a piece of what agents have said.
+    fn hear(&mut self) {
+        if self.state.switch.is_some() {
+            return;
+        }
+        let mut flows = 0;
+        while let Some(command) = self.state.heard.next(&mut flows) {
+            self.agent(command);
+        }
+    }
+
     pub(super) fn command(&mut self, command: Command) {
         let Some(command) = self.hold(command) else { return };
         let now = self.now();
@@ -170,37 +206,10 @@ impl Decider {
                 let id = self.ask(answer);
                 self.coordinator.request_of(id, client, request, now);
             }
-            Command::Joined(session, route, peer) => {
-                self.state.routes.insert(session, (route, peer));
-            }
-            Command::Heard(session, message) => {
-                // Messages of a session that was closed here may still be under way.
-                if self.state.routes.contains_key(&session) {
-                    if matches!(message, FromAgent::Ended(_) | FromAgent::Sent(_)) {
-                        self.state.reporting.push(session);
-                    }
-                    let ahead = self.coordinator.counts().epochs_ahead;
-                    self.coordinator.heard(session, message, now);
-                    if self.coordinator.counts().epochs_ahead > ahead {
-                        let peer = self.state.routes.get(&session).map(|(_, peer)| peer.address);
-                        tracing::warn!(
-                            session,
-                            peer = peer.map(tracing::field::display),
-                            epoch = self.coordinator.epoch(),
-                            "an agent was refused: it knows of a later epoch, so that this journal is not \
-                             the last one"
-                        );
-                    }
-                }
-            }
-            Command::Closed(session) => {
-                self.coordinator.closed(session);
-                self.state.routes.remove(&session);
-                self.state.ready.remove(&session);
-            }
-            Command::Writable(session) => {
-                self.state.ready.insert(session);
-            }
+            command @ (Command::Joined(..)
+            | Command::Heard(..)
+            | Command::Closed(_)
+            | Command::Writable(_)) => self.state.heard.push(command),
             Command::Written(Written::Durable { last, bytes, sync_s }) => {
                 self.writable();
                 lock(&self.shared.measured).1.sync.add(sync_s);
@@ -229,6 +238,45 @@ impl Decider {
             Command::Limits(limits) => self.coordinator.set_limits(limits),
             Command::FlowSecret(secret) => self.coordinator.set_flow_secret(secret, hmac_sha256),
             Command::Drain(drained) => self.state.drained = Some(drained),
+        }
+    }
+
+    /// Takes over what an agent has said, or that its connection has come or gone.
+    fn agent(&mut self, command: Command) {
+        match command {
+            Command::Joined(session, route, peer) => {
+                self.state.routes.insert(session, (route, peer));
+            }
+            Command::Heard(session, message) => {
+                // Messages of a session that was closed here may still be under way.
+                if self.state.routes.contains_key(&session) {
+                    if matches!(message, FromAgent::Ended(_) | FromAgent::Sent(_)) {
+                        self.state.reporting.push(session);
+                    }
+                    let ahead = self.coordinator.counts().epochs_ahead;
+                    self.coordinator.heard(session, message, self.now());
+                    if self.coordinator.counts().epochs_ahead > ahead {
+                        let peer = self.state.routes.get(&session).map(|(_, peer)| peer.address);
+                        tracing::warn!(
+                            session,
+                            peer = peer.map(tracing::field::display),
+                            epoch = self.coordinator.epoch(),
+                            "an agent was refused: it knows of a later epoch, so that this journal is not \
+                             the last one"
+                        );
+                    }
+                }
+            }
+            Command::Closed(session) => {
+                self.coordinator.closed(session);
+                self.state.routes.remove(&session);
+                self.state.ready.remove(&session);
+            }
+            Command::Writable(session) => {
+                self.state.ready.insert(session);
+            }
+            // Nobody else is an agent.
+            _ => {}
         }
     }
 
@@ -351,7 +399,10 @@ impl Decider {
     /// Hands messages to the connections that can take some.
     fn push(&mut self) {
         let (mut messages, mut groups) = (Vec::new(), Vec::new());
-        for session in std::mem::take(&mut self.state.ready) {
+        let mut pushed = 0;
+        while pushed < PUSHED
+            && let Some(session) = self.next_ready()
+        {
             let Some((route, _)) = self.state.routes.get(&session) else { continue };
             if !route.is_free() {
                 continue;
@@ -366,12 +417,22 @@ impl Decider {
                     }
                     encode(&message, &mut bytes);
                 }
+                pushed += bytes.len();
                 groups.push(route.group(bytes));
             }
         }
         if !groups.is_empty() {
             self.send(groups);
         }
+    }
+
+    /// The next session for which there may be messages, each in its turn.
+    fn next_ready(&mut self) -> Option<SessionId> {
+        let State { ready, pushed, .. } = &mut self.state;
+        let after = ready.range(*pushed + 1..).next();
+        *pushed = after.or(ready.first()).copied()?;
+        ready.remove(pushed);
+        Some(*pushed)
     }
 
     fn send(&self, groups: Vec<Group>) {

@@ -10,6 +10,7 @@ mod command;
 mod config;
 mod decide;
 mod events;
+mod heard;
 mod histogram;
 mod jobs;
 mod joined_relays;

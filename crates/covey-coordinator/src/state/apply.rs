@@ -21,6 +21,27 @@ impl CoordinatorState {
         if let Some(at_s) = record.at_s() {
             self.advance(Time::from_secs(at_s));
         }
+        let mut done = 0;
+        while !self.apply_piece(record, &mut done) {}
+    }
+
+    /// Applies a record to the next flows of those to which it has not happened yet, if it is about many. Returns
+    /// whether these were the last.
+    pub(super) fn apply_piece(&mut self, record: &Record, done: &mut usize) -> bool {
+        let from = *done;
+        *done += self.config.piece;
+        match record {
+            Record::Removed { id, .. } if !self.remove_flows(*id, from) => return false,
+            Record::Updated { id, update, .. } if !self.cancel_flows(*id, &update.cancel, from) => {
+                return false;
+            }
+            _ => self.apply_rest(record),
+        }
+        true
+    }
+
+    /// Applies a record, but for flows that are cancelled or removed, with which this has happened.
+    fn apply_rest(&mut self, record: &Record) {
         match record {
             Record::Epoch(_) => {}
             Record::Drain { port, draining } => self.apply_drain(*port, *draining),
@@ -172,9 +193,6 @@ impl CoordinatorState {
         for &flow in &update.restart {
             self.restart(FlowKey { coflow: serial, flow });
         }
-        for &flow in &update.cancel {
-            self.cancel(FlowKey { coflow: serial, flow });
-        }
         let (ids, rest_ids) = ids.split_at(ids.len() - update.take.len());
         let add = sized(&update.add, &self.specs(serial));
         let mut added: Vec<(FlowSpec, u64)> = add.into_iter().zip(ids.iter().copied()).collect();
@@ -264,14 +282,25 @@ impl CoordinatorState {
         self.dirty.note_all_rates();
     }
 
-    fn apply_removed(&mut self, serial: u64) {
-        let Some(coflow) = self.coflows.get_mut(serial) else { return };
-        self.dirty.note_event();
-        let id = coflow.id;
-        // All at once, and not one by one.
-        coflow.served.clear();
-        let unfinished: Vec<(u32, Flow)> =
-            coflow.flows.unfinished().map(|(index, flow)| (index, *flow)).collect();
+    /// Cancels the next flows of a list, after the first `from`. Returns whether these were the last.
+    fn cancel_flows(&mut self, serial: u64, flows: &[u32], from: usize) -> bool {
+        let next = flows.iter().skip(from).take(self.config.piece);
+        // The coflow stays until its change has had its effect, and hears of all ends then.
+        next.for_each(|&flow| self.cancel(FlowKey { coflow: serial, flow }));
+        from + self.config.piece >= flows.len()
+    }
+
+    /// Ends the next flows of a coflow that is removed, after the first `from`. Returns whether these were the last.
+    fn remove_flows(&mut self, serial: u64, from: usize) -> bool {
+        let Some(coflow) = self.coflows.get_mut(serial) else { return true };
+        // It does not go with its last end.
+        coflow.open = true;
+        let next = coflow.flows.iter().skip(from).take(self.config.piece);
+        let unfinished: Vec<(u32, Flow)> = next
+            .filter(|(_, flow)| flow.stage != Stage::Ended)
+            .map(|(index, flow)| (index, *flow))
+            .collect();
+        let is_last = from + self.config.piece >= coflow.flows.len();
         for (flow, Flow { sent, wire, .. }) in unfinished {
             let key = FlowKey { coflow: serial, flow };
             self.withdraw(key);
@@ -279,7 +308,16 @@ impl CoordinatorState {
             // Applications that have the flow open hear that nobody needs it.
             self.tell_cancelled(key);
         }
-        self.driver.leave(id);
+        if !is_last {
+            self.tell_ends();
+        }
+        is_last
+    }
+
+    fn apply_removed(&mut self, serial: u64) {
+        let Some(coflow) = self.coflows.get(serial) else { return };
+        self.dirty.note_event();
+        self.driver.leave(coflow.id);
         let removed = true;
         self.tell_ends_of(removed);
     }

@@ -27,6 +27,8 @@ pub struct Config {
     pub max_flows: usize,
     /// The most changes that may wait for the journal.
     pub max_pending: usize,
+    /// The most flows that a change is applied to at once: between these pieces others are served.
+    pub piece: usize,
     /// The most coflows that are remembered after they have gone. The coordinator forgets those first
     /// that went first.
     pub max_gone: usize,
@@ -53,6 +55,7 @@ impl Default for Config {
             max_coflows: 100_000,
             max_flows: 1_000_000,
             max_pending: 10_000,
+            piece: 4096,
             max_gone: 10_000,
             max_expired: 1_000,
             codec: None,

@@ -1,6 +1,6 @@
 //! The state of the coordinator: its parts, and what can be read of them.
 
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use covey_core::alloc::PlanError;
 use covey_core::{Codec, Confidence, Fabric, Time};
@@ -15,6 +15,7 @@ use super::dirty::Dirty;
 use super::effects::{Counts, Effects, Output, Population};
 use super::journal_queue::JournalQueue;
 use super::order::Order;
+use super::pieces::Change;
 use super::signer::Signer;
 use super::sizes::Sizes;
 use crate::SessionId;
@@ -48,6 +49,8 @@ pub struct CoordinatorState {
     pub(super) agents: Agents,
     pub(super) journal: JournalQueue,
     pub(super) order: Order,
+    /// Changes in the journal that have not had their whole effect, oldest first.
+    pub(super) unfinished: VecDeque<Change>,
     pub(super) effects: Effects,
     /// Ports that get no new flows.
     pub(super) drained: BTreeSet<u32>,
@@ -100,6 +103,7 @@ impl CoordinatorState {
             announced: Announced::default(),
             journal: JournalQueue::default(),
             order: Order::default(),
+            unfinished: VecDeque::new(),
             effects: Effects::default(),
             drained: BTreeSet::new(),
             dirty: Dirty::all(config.codec.is_some()),
@@ -154,9 +158,9 @@ impl CoordinatorState {
         Population { coflows, stalled, idle, expired, unused, agents, announced }
     }
 
-    /// Changes that wait for the journal.
+    /// Changes that wait for the journal, or have not had their whole effect.
     pub fn pending(&self) -> usize {
-        self.journal.len()
+        self.journal.len() + self.unfinished.len()
     }
 
     /// The greatest age of a schedule that has been sent and not yet applied, in seconds.
@@ -179,8 +183,16 @@ impl CoordinatorState {
         self.effects.take()
     }
 
+    /// Whether a change waits for its next piece, which comes with the next [`CoordinatorState::decide`].
+    pub fn has_unfinished(&self) -> bool {
+        !self.unfinished.is_empty()
+    }
+
     /// When [`CoordinatorState::decide`] is to be called at the latest.
     pub fn next_wake(&self) -> Time {
+        if self.has_unfinished() {
+            return self.now;
+        }
         self.rounds.first_wake.min(self.rounds.next_check)
     }
 }

@@ -1,5 +1,7 @@
 //! Ports whose hosts are to be stopped: they get no new flows.
 
+use std::fmt::Display;
+
 use covey_api::{DrainStatus, Flow, Problem};
 
 use super::coordinator::CoordinatorState;
@@ -54,7 +56,7 @@ impl CoordinatorState {
     }
 
     /// Refuses the flow `at` a place of a request, if one of its ports gets no new flows.
-    pub(super) fn check_drained(&self, at: &str, flow: &Flow) -> Result<(), Problem> {
+    pub(super) fn check_drained(&self, at: impl Display, flow: &Flow) -> Result<(), Problem> {
         for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
             if self.drained.contains(&port) {
                 let detail = format!("{at}.{end}: port {port} gets no new flows: it is drained");

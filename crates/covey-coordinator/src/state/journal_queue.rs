@@ -148,11 +148,12 @@ impl JournalQueue {
         Some(is_same)
     }
 
-    /// All records up to this one are on disk. Returns what has waited for the first of them.
-    pub fn take_durable(&mut self, last: Lsn) -> Option<Pending> {
-        let first = self.pending.first_entry().filter(|first| *first.key() <= last)?.remove();
+    /// All records up to this one are on disk. Returns the number of the first of them, and what has waited for it.
+    pub fn take_durable(&mut self, last: Lsn) -> Option<(Lsn, Pending)> {
+        let first = self.pending.first_entry().filter(|first| *first.key() <= last)?;
+        let (lsn, first) = first.remove_entry();
         self.leave(&first);
-        Some(first)
+        Some((lsn, first))
     }
 
     /// The records from `first` to `last` are not in the journal. Records that have had their effect are kept,

@@ -9,6 +9,7 @@ use super::coordinator::CoordinatorState;
 use super::effects::{Counts, Lsn};
 use super::journal_queue::Pending;
 use super::order::Behind;
+use super::pieces::Change;
 use crate::driver::Scheduler;
 use crate::record::Record;
 use crate::request::{Answer, Reply};
@@ -59,12 +60,16 @@ impl CoordinatorState {
     /// Ends a round: has the policy plan, if anything has happened, and finds out which agents have to be
     /// sent what. Returns whether anything was decided since the last call.
     ///
+    /// While a wide change is unfinished, applies its next piece instead; the round ends with the last one.
+    ///
     /// # Errors
     /// When the policy's plan cannot be carried out: the rates before stay in force.
     pub fn decide(&mut self, now: Time) -> Result<bool, PlanError> {
         self.advance(now);
         self.check();
-        self.round();
+        if self.apply_next() {
+            self.round();
+        }
         for session in self.agents.take_ready() {
             self.effects.ready(session);
         }
@@ -77,16 +82,10 @@ impl CoordinatorState {
     /// All records up to this one are on disk.
     pub fn durable(&mut self, lsn: Lsn, now: Time) {
         self.advance(now);
-        while let Some(pending) = self.journal.take_durable(lsn) {
+        while let Some((lsn, pending)) = self.journal.take_durable(lsn) {
             match pending {
                 Pending::Apply(record, requests, coflows, _) => {
-                    self.order.end(&coflows);
-                    self.apply(&record);
-                    let answer = self.answer_to(&record);
-                    for request in requests {
-                        self.effects.answer(request, answer.clone());
-                    }
-                    self.go_on(&coflows);
+                    self.take_effect(Change { lsn, record, requests, coflows, done: 0 });
                 }
                 Pending::Acknowledge(_, port, keys) => self.acknowledge(port, keys),
             }
@@ -101,7 +100,7 @@ impl CoordinatorState {
     }
 
     /// No change of these coflows is under way any more: what has waited behind it goes on.
-    fn go_on(&mut self, coflows: &[u64]) {
+    pub(super) fn go_on(&mut self, coflows: &[u64]) {
         for &coflow in coflows {
             while let Some(behind) = self.order.next(coflow) {
                 match behind {
@@ -114,7 +113,7 @@ impl CoordinatorState {
         }
     }
 
-    fn answer_to(&self, record: &Record) -> Answer {
+    pub(super) fn answer_to(&self, record: &Record) -> Answer {
         let status = |id: u64| self.status(id).ok_or_else(|| Problem::unknown(id));
         match record {
             Record::Registered { id, .. } => status(*id).map(Reply::Registered),

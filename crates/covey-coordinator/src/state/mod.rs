@@ -13,7 +13,7 @@
 //! | `ends`, `attempts`, `taking` | ends of flows, also of those that nobody needs; flows that change their coflow |
 //! | `sparing` | which of the flows that no application has named are left alone |
 //! | `appearing` | flows that no application has named, and the policy's groups of them |
-//! | `apply`, `snapshot` | records of the journal, read and written |
+//! | `apply`, `pieces`, `snapshot` | records of the journal, read, also piece by piece, and written |
 //! | `waiting` | why coflows have no rate |
 //! | `draining` | ports that get no new flows |
 //! | `flow_tokens` | how flows prove themselves to other hosts |
@@ -59,6 +59,7 @@ mod lifecycle;
 mod links;
 mod messages;
 mod openings;
+mod pieces;
 mod processors;
 mod progress;
 mod publish;

@@ -17,7 +17,7 @@ use super::held::Held;
 use super::journal_queue::More;
 use super::order::Behind;
 use crate::ranges::check_range;
-use crate::record::{Key, Record};
+use crate::record::{Key, Record, Registrant};
 use crate::request::{Client, Reply, Request};
 
 /// Seconds for which a coflow may be kept.
@@ -41,7 +41,7 @@ impl CoordinatorState {
     /// A client asks for something.
     pub fn request_of(&mut self, request: RequestId, client: Client, what: Request, now: Time) {
         self.advance(now);
-        if let Some(coflow) = self.changing(&what) {
+        if let Some(coflow) = self.changing(&client.registrant, &what) {
             // What it changes is checked when it is known.
             match self.check_pending() {
                 Ok(()) => self.order.wait(coflow, Behind::Request(request, client, Box::new(what))),
@@ -100,9 +100,15 @@ impl CoordinatorState {
         }
     }
 
-    /// A coflow that this would change, and of which a change is under way.
-    fn changing(&self, what: &Request) -> Option<u64> {
+    /// A coflow that this would change, and of which a change is under way; or that it would read, and of which a change
+    /// has had a part of its effect.
+    fn changing(&self, registrant: &Option<Registrant>, what: &Request) -> Option<u64> {
         let (id, take) = match what {
+            Request::Get { id } => return Some(*id).filter(|id| self.is_in_pieces(*id)),
+            Request::Register { key: Some(key), .. } => {
+                let known = self.coflows.registered_with(&OwnKey::of(registrant, key));
+                return known.map(|(id, _)| id).filter(|id| self.is_in_pieces(*id));
+            }
             Request::Update { id, update, .. } => (*id, update.take.as_slice()),
             Request::Remove { id } | Request::Keep { id, .. } => (*id, [].as_slice()),
             _ => return None,
@@ -229,7 +235,7 @@ impl CoordinatorState {
                     return Err(Problem::invalid(format!("{at}[{k}]{within}.{end}: {expected}")));
                 }
             }
-            self.check_drained(&format!("{at}[{k}]{within}"), flow)?;
+            self.check_drained(format_args!("{at}[{k}]{within}"), flow)?;
             check_ratio(format_args!("{at}[{k}]{within}.ratio"), flow.ratio)?;
             match flow.bytes {
                 Some(bytes) if !(0.0..=MAX_BYTES).contains(&bytes) => {

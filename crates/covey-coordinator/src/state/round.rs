@@ -12,7 +12,10 @@ impl CoordinatorState {
     /// time: the ticks of a clock are late in reality, and a policy that decides on a tick must not
     /// be able to notice.
     pub(super) fn advance(&mut self, now: Time) {
-        let catch_up = if self.rounds.is_reading { 0 } else { MAX_CATCH_UP };
+        let catch_up = match self.rounds.is_reading || self.has_unfinished() {
+            true => 0,
+            false => MAX_CATCH_UP,
+        };
         for _ in 0..catch_up {
             if !self.rounds.first_wake.due(now) {
                 break;

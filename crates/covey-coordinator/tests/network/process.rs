@@ -26,8 +26,14 @@ fn start(
 ) -> CoordinatorState {
     let fabric = Fabric::big_switch(ports, 1.0).expect("a fabric");
     let policy = covey_sched::build(policy).unwrap_or_else(|error| panic!("{error}")).policy;
-    let config =
-        Config { heartbeat_s: 0.2, lost_after_s: 1.0, report_every_s: 0.1, ..Config::default() };
+    // Most coflows are wide enough for changes in pieces.
+    let config = Config {
+        heartbeat_s: 0.2,
+        lost_after_s: 1.0,
+        report_every_s: 0.1,
+        piece: 2,
+        ..Config::default()
+    };
     CoordinatorState::new(fabric, policy, config, epoch, records, Time::from_secs(now_s))
 }
 

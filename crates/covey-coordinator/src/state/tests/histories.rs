@@ -372,6 +372,20 @@ impl World {
         self.follow();
     }
 
+    /// A turn of the coordinator: a piece of a change that is unfinished, or a decision.
+    fn decide(&mut self) {
+        self.core.decide(self.time()).expect("a plan");
+        self.follow();
+    }
+
+    /// Until nothing waits for the disk, or to have its whole effect.
+    fn write_all(&mut self) {
+        while !self.to_write.is_empty() || self.core.has_unfinished() {
+            self.write(self.to_write.len());
+            self.decide();
+        }
+    }
+
     /// The disk is full.
     fn fail(&mut self) {
         let ends = self.to_write.front().zip(self.to_write.back());
@@ -408,9 +422,7 @@ impl World {
     fn switch(&mut self, policy: &str) {
         self.core.announce_start();
         self.follow();
-        while !self.to_write.is_empty() {
-            self.write(self.to_write.len());
-        }
+        self.write_all();
         self.epoch += 1;
         let built = covey_sched::build(policy).expect("a policy").policy;
         let fabric = Fabric::big_switch(PORTS, 1e6).expect("a fabric");
@@ -433,7 +445,7 @@ impl World {
 fn start(policy: &str, epoch: u64, records: &[Record]) -> CoordinatorState {
     let fabric = Fabric::big_switch(PORTS, 1e6).expect("a fabric");
     let policy = covey_sched::build(policy).expect("a policy").policy;
-    let config = Config { lost_after_s: f64::INFINITY, ..Config::default() };
+    let config = Config { lost_after_s: f64::INFINITY, piece: 1, ..Config::default() };
     let at = records.iter().filter_map(Record::at_s).fold(0.0, f64::max);
     let start = Time::from_secs(at);
     let mut core =
@@ -491,7 +503,7 @@ fn history(policy: &str, seed: u64) -> World {
                 world.switch("fifo");
                 world.switch(policy);
             }
-            8 => _ = world.core.decide(world.time()).expect("a plan"),
+            8 | 10 => world.decide(),
             _ => {
                 let what = choose(&world, &mut random);
                 world.call(what);
@@ -499,9 +511,7 @@ fn history(policy: &str, seed: u64) -> World {
         }
     }
     world.now += 1;
-    while !world.to_write.is_empty() {
-        world.write(world.to_write.len());
-    }
+    world.write_all();
     world
 }
 

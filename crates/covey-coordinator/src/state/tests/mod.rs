@@ -12,6 +12,7 @@ mod leases;
 mod memory;
 mod openings;
 mod owners;
+mod pieces;
 mod sparing;
 mod tenants;
 mod turns;
