@@ -247,26 +247,7 @@ impl Decider {
             Command::Joined(session, route, peer) => {
                 self.state.routes.insert(session, (route, peer));
             }
-            Command::Heard(session, message) => {
-                // Messages of a session that was closed here may still be under way.
-                if self.state.routes.contains_key(&session) {
-                    if matches!(message, FromAgent::Ended(_) | FromAgent::Sent(_)) {
-                        self.state.reporting.push(session);
-                    }
-                    let ahead = self.coordinator.counts().epochs_ahead;
-                    self.coordinator.heard(session, message, self.now());
-                    if self.coordinator.counts().epochs_ahead > ahead {
-                        let peer = self.state.routes.get(&session).map(|(_, peer)| peer.address);
-                        tracing::warn!(
-                            session,
-                            peer = peer.map(tracing::field::display),
-                            epoch = self.coordinator.epoch(),
-                            "an agent was refused: it knows of a later epoch, so that this journal is not \
-                             the last one"
-                        );
-                    }
-                }
-            }
+            Command::Heard(session, message) => self.said(session, message),
             Command::Closed(session) => {
                 self.coordinator.closed(session);
                 self.state.routes.remove(&session);
@@ -277,6 +258,25 @@ impl Decider {
             }
             // Nobody else is an agent.
             _ => {}
+        }
+    }
+
+    fn said(&mut self, session: SessionId, message: FromAgent) {
+        // Messages of a session that was closed here may still be under way.
+        let Some((_, peer)) = self.state.routes.get(&session) else { return };
+        let peer = peer.address;
+        if matches!(message, FromAgent::Ended(_) | FromAgent::Sent(_)) {
+            self.state.reporting.push(session);
+        }
+        let ahead = self.coordinator.counts().epochs_ahead;
+        self.coordinator.heard(session, message, self.now());
+        if self.coordinator.counts().epochs_ahead > ahead {
+            tracing::warn!(
+                session,
+                %peer,
+                epoch = self.coordinator.epoch(),
+                "an agent was refused: it knows of a later epoch, so that this journal is not the last one"
+            );
         }
     }
 
