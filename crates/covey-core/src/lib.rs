@@ -39,7 +39,6 @@ mod marked_links;
 mod nearest;
 mod observed;
 mod ordered;
-pub mod pairs;
 mod plan;
 mod policy;
 mod promises;

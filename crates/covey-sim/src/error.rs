@@ -90,7 +90,7 @@ pub enum SimError {
         /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
     },
-    /// The policy waits for bytes of a coflow while it serves all flows as one group.
+    /// The policy waits for bytes of a coflow while it serves all flows in order of priority or by their sizes.
     #[error(
         "policy {policy}, at {time_s} s: a wake-up by bytes sent needs an entry for the coflow"
     )]

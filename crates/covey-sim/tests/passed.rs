@@ -182,7 +182,7 @@ fn in_arrival_order(
 }
 
 /// Many kinds of plans.
-const WAYS: [(&str, Serve); 11] = [
+const WAYS: [(&str, Serve); 12] = [
     ("max-min", |view, plan| in_arrival_order(view, plan, Share::MAX_MIN)),
     ("last arrival first", |view, plan| {
         for &coflow in view.coflows().iter().rev() {
@@ -234,6 +234,7 @@ const WAYS: [(&str, Serve); 11] = [
         plan.set_layers(Layers::Classes);
         in_arrival_order(view, plan, Share::MAX_MIN);
     }),
+    ("all flows", |_, plan| plan.push(Group::AllFlows, Share::MAX_MIN)),
 ];
 
 /// Changes between strict order and classes each second, in a plan that is kept.

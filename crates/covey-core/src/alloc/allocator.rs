@@ -1,6 +1,5 @@
 //! The allocator: from a plan to rates.
 
-use super::all_flows::flow_fair_share::FlowFairShare;
 use super::all_flows::mode::{AllFlows, serves_all_flows};
 use super::all_flows::running_flows::RunningFlows;
 use super::classes::class_shares::ClassShares;
@@ -122,11 +121,6 @@ impl Allocator {
     /// What a coflow gets since the last [`Allocator::allocate`].
     pub fn allocation(&self, id: CoflowId) -> &CoflowAllocation {
         &self.pass.coflows[id]
-    }
-
-    /// All flows as one group that shares by levels of links, if that is what the plan serves.
-    pub fn flow_fair_share(&self) -> Option<&FlowFairShare> {
-        self.all_flows.fair()
     }
 
     /// The flows that run, if the plan serves all flows in order of priority.

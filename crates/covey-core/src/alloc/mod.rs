@@ -78,7 +78,6 @@ mod sequence;
 mod tenants;
 mod water;
 
-pub use all_flows::flow_fair_share::FlowFairShare;
 pub use all_flows::running_flows::{Running, RunningFlows};
 pub use allocator::Allocator;
 pub use classes::class_shares::{ClassShares, Limit, Rebundled};

@@ -1,7 +1,5 @@
 //! The rates in force, for everybody who does not integrate them in bulk.
 
-use super::all_flows::flow_fair_share::FlowFairShare;
-use super::all_flows::priority_flows::PriorityFlows;
 use super::all_flows::priority_paths::PriorityPaths;
 use super::classes::class_shares::ClassShares;
 use super::flow_rate::FlowRate;
@@ -52,23 +50,7 @@ impl BulkRates for Allocations {
     }
 }
 
-/// All flows as one group: a flow gets the lower water level of its two links, times its measure.
-impl BulkRates for FlowFairShare {
-    fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
-        let (egress, ingress) = state.coflow(id).demand().end_links(position);
-        let unit = self.measure().of(state.coflow(id).progress().size[position]);
-        unit * self.level()[egress.index()].min(self.level()[ingress.index()])
-    }
-}
-
 /// All flows by priority: few run, each at a rate of its own.
-impl BulkRates for PriorityFlows {
-    fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
-        self.rate_of(state, id, position)
-    }
-}
-
-/// The same on paths of any number of links.
 impl BulkRates for PriorityPaths {
     fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64 {
         self.rate_of(state, id, position)

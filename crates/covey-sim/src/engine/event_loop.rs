@@ -1,5 +1,6 @@
 //! The events of a simulation: the world of its driver.
 
+use covey_core::alloc::Measure;
 use covey_core::state::{Newcomer, Registration};
 use covey_core::{
     Answer, Change, CoflowId, Compressed, Driver, Event, FlowId, Group, Observed, Rank, Ranking,
@@ -15,6 +16,7 @@ use super::wake_watch::{Sent, WakeWatch};
 use crate::calendar::Calendar;
 use crate::dags::Dags;
 use crate::error::SimError;
+use crate::integration::ClassFlows;
 
 /// The state of an engine. Later runs use its memory again.
 #[derive(Debug, Default)]
@@ -109,9 +111,11 @@ impl<'a> Engine<'a> {
         &mut self.parts.records
     }
 
-    /// Whether bytes of coflows are not known: all flows are followed as one group.
+    /// Whether bytes of coflows are not known: all flows are served in order, or by their sizes.
     pub fn knows_no_coflows(&self) -> bool {
-        self.parts.transfers.is_flow_level() && self.parts.transfers.classes().is_none()
+        let transfers = &self.parts.transfers;
+        let are_counted = |classes: &ClassFlows| classes.measure() == Measure::Number;
+        transfers.is_flow_level() && !transfers.classes().is_some_and(are_counted)
     }
 
     /// The number of the policy's coflows that have left.

@@ -119,6 +119,11 @@ pub(crate) struct ClassFlows {
 }
 
 impl ClassFlows {
+    /// What flows count for. Bytes of coflows are counted only where every flow counts the same.
+    pub(crate) fn measure(&self) -> Measure {
+        self.measure
+    }
+
     fn number(&self, limit: Limit) -> usize {
         limit.class * self.links + limit.link
     }

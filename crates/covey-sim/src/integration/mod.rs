@@ -3,7 +3,6 @@
 mod bundle_flows;
 mod class_flows;
 mod coflows;
-mod fair_flows;
 mod fluid;
 mod integrator;
 mod levels;

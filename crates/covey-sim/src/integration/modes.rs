@@ -6,7 +6,6 @@ use covey_core::{CoflowId, FlowId, Ranking, Rule, Time};
 
 use super::class_flows::ClassFlows;
 use super::coflows::CoflowFluids;
-use super::fair_flows::FairFlows;
 use super::integrator::{Integrator, Network};
 use super::priority_flows::PriorityFlows;
 
@@ -16,20 +15,17 @@ enum IntegrationMode {
     /// Coflow by coflow.
     #[default]
     Coflows,
-    /// All flows share fairly: one flow of each pair of ports is followed.
-    FairFlows,
     /// All flows by priority: only running flows are followed.
     PriorityFlows,
     /// All flows in classes.
     ClassFlows,
 }
 
-/// Follows all flows, in one of four ways at a time; the integrators of the others are empty.
+/// Follows all flows, in one of three ways at a time; the integrators of the others are empty.
 #[derive(Debug, Default)]
 pub(crate) struct Integration {
     mode: IntegrationMode,
     coflows: CoflowFluids,
-    fair: FairFlows,
     priority: PriorityFlows,
     classes: ClassFlows,
 }
@@ -40,7 +36,6 @@ macro_rules! in_mode {
     ($self:ident.$method:ident($($argument:expr),*)) => {
         match $self.mode {
             IntegrationMode::Coflows => $self.coflows.$method($($argument),*),
-            IntegrationMode::FairFlows => $self.fair.$method($($argument),*),
             IntegrationMode::PriorityFlows => $self.priority.$method($($argument),*),
             IntegrationMode::ClassFlows => $self.classes.$method($($argument),*),
         }
@@ -92,10 +87,9 @@ impl Integration {
 
     /// Whether the allocator has decided rates in another form than those in force.
     pub(crate) fn is_superseded(&self, allocator: &Allocator) -> bool {
-        let measure = allocator.flow_fair_share().map(|flows| flows.measure());
-        let other_measure = measure.is_some_and(|measure| measure != self.fair.measure());
-        let mode = IntegrationMode::of(allocator);
-        mode != self.mode || (mode == IntegrationMode::FairFlows && other_measure)
+        let measure = allocator.class_shares().map(|shares| shares.measure());
+        let is_other_measure = measure.is_some_and(|measure| measure != self.classes.measure());
+        IntegrationMode::of(allocator) != self.mode || is_other_measure
     }
 
     /// Flows are about to change beside starts and ends: what is left of them is written into the state, and all rates
@@ -121,9 +115,7 @@ impl Integration {
 
 impl IntegrationMode {
     fn of(allocator: &Allocator) -> IntegrationMode {
-        if allocator.flow_fair_share().is_some() {
-            IntegrationMode::FairFlows
-        } else if allocator.priority_flows().is_some() {
+        if allocator.priority_flows().is_some() {
             IntegrationMode::PriorityFlows
         } else if allocator.class_shares().is_some() {
             IntegrationMode::ClassFlows

@@ -27,8 +27,6 @@ pub struct Priority {
 }
 
 impl Priority {
-    /// Before all flows.
-    pub const FIRST: Priority = Priority { key: 0, number: 0 };
     /// Behind all flows.
     pub const LAST: Priority = Priority { key: u64::MAX, number: u64::MAX };
 }

@@ -1,8 +1,6 @@
 //! The plan's one entry for all flows, if it has that.
 
-use super::flow_fair_share::FlowFairShare;
 use super::flow_order::Precedence;
-use super::priority_flows::PriorityFlows;
 use super::priority_paths::PriorityPaths;
 use super::running_flows::RunningFlows;
 use crate::alloc::classes::class_shares::ClassShares;
@@ -17,9 +15,7 @@ use crate::state::State;
 #[derive(Debug, Default)]
 pub struct AllFlows {
     mode: Mode,
-    fair: FlowFairShare,
-    priority: PriorityFlows,
-    paths: PriorityPaths,
+    priority: PriorityPaths,
     classes: ClassShares,
     /// What has changed in a plan with classes since it was last read.
     edits: Vec<(Rank, Group)>,
@@ -31,10 +27,9 @@ enum Mode {
     /// They are not: the plan serves coflows.
     #[default]
     Off,
-    Fair(Measure),
+    /// One flow before the other.
     Priority(Precedence),
-    /// The same where paths have inner links.
-    PriorityOnPaths(Precedence),
+    /// In classes; one class if all flows are served alike or by their sizes.
     Classes,
 }
 
@@ -49,36 +44,21 @@ impl AllFlows {
         self.mode = Mode::Off;
     }
 
-    /// The shares of all flows, if all are served alike or by size.
-    pub fn fair(&self) -> Option<&FlowFairShare> {
-        matches!(self.mode, Mode::Fair(_)).then_some(&self.fair)
-    }
-
     /// The flows that run, if all are served in order of priority.
     pub fn running(&self) -> Option<&RunningFlows> {
-        match self.mode {
-            Mode::Priority(_) => Some(self.priority.running()),
-            Mode::PriorityOnPaths(_) => Some(self.paths.running()),
-            Mode::Off | Mode::Fair(_) | Mode::Classes => None,
-        }
+        matches!(self.mode, Mode::Priority(_)).then(|| self.priority.running())
     }
 
     /// The same, to bring what is left of flows up to date.
     pub fn running_mut(&mut self) -> Option<&mut RunningFlows> {
-        match self.mode {
-            Mode::Priority(_) => Some(self.priority.running_mut()),
-            Mode::PriorityOnPaths(_) => Some(self.paths.running_mut()),
-            Mode::Off | Mode::Fair(_) | Mode::Classes => None,
-        }
+        matches!(self.mode, Mode::Priority(_)).then(|| self.priority.running_mut())
     }
 
     /// The rates, if all flows are served as one group or in classes.
     pub fn rates(&self) -> Option<&dyn BulkRates> {
         match self.mode {
             Mode::Off => None,
-            Mode::Fair(_) => Some(&self.fair),
             Mode::Priority(_) => Some(&self.priority),
-            Mode::PriorityOnPaths(_) => Some(&self.paths),
             Mode::Classes => Some(&self.classes),
         }
     }
@@ -116,80 +96,65 @@ impl AllFlows {
         ranking: &Ranking,
         is_new_plan: bool,
     ) -> Result<bool, PlanError> {
-        let fabric = state.fabric();
-        let ports = fabric.ports() as usize;
-        let in_order = match fabric.inner_links().is_empty() {
-            true => Mode::Priority,
-            false => Mode::PriorityOnPaths,
-        };
         let mode = match ranking.entries.first().map(|(_, entry)| entry.rule) {
             _ if ranking.layers == Layers::Classes => Mode::Classes,
-            Some(Rule::MaxMin) if !fabric.inner_links().is_empty() => Mode::Classes,
-            Some(Rule::MaxMin) => Mode::Fair(Measure::Number),
-            Some(Rule::BySize) if !fabric.inner_links().is_empty() => Mode::Classes,
-            Some(Rule::BySize) => Mode::Fair(Measure::Size),
-            Some(Rule::OldestFirst) => in_order(Precedence::Oldest),
-            Some(Rule::ShortestFirst) => in_order(Precedence::Shortest),
+            Some(Rule::MaxMin | Rule::BySize) => Mode::Classes,
+            Some(Rule::OldestFirst) => Mode::Priority(Precedence::Oldest),
+            Some(Rule::ShortestFirst) => Mode::Priority(Precedence::Shortest),
             _ => return Err(PlanError::AllFlows),
         };
         let is_alone = ranking.layers == Layers::Classes || ranking.entries.len() == 1;
         if !is_alone {
             return Err(PlanError::AllFlows);
         }
-        let is_new_mode = std::mem::replace(&mut self.mode, mode) != mode;
-        if mode == Mode::Classes {
-            let edits = std::mem::take(&mut self.edits);
-            let is_by_size = serves_by_size(ranking);
-            let measure = if is_by_size { Measure::Size } else { Measure::Number };
-            let is_new_measure = is_new_plan && self.classes.measure() != measure;
-            if is_new_mode || is_new_measure {
-                self.classes.clear(measure, fabric.capacity());
-            }
-            if is_new_mode || is_new_plan {
-                self.classes.read_plan(state, ranking)?;
-            } else {
-                self.classes.read_edits(state, ranking, &edits)?;
-            }
-            self.edits = edits;
-            self.edits.clear();
-            return Ok(is_new_mode);
-        }
-        if !is_new_mode {
-            return Ok(false);
-        }
+        let is_new = std::mem::replace(&mut self.mode, mode) != mode;
         match mode {
-            Mode::Off | Mode::Classes => {}
-            Mode::Fair(measure) => self.fair.clear(measure, ports),
-            Mode::Priority(precedence) => {
-                self.priority.clear(precedence, ports, fabric.capacity());
-            }
-            Mode::PriorityOnPaths(precedence) => self.paths.clear(precedence, fabric.capacity()),
+            Mode::Priority(precedence) if is_new => self.begin_priority(state, precedence),
+            Mode::Classes => self.read_classes(state, ranking, is_new, is_new_plan)?,
+            Mode::Priority(_) | Mode::Off => {}
         }
+        Ok(is_new)
+    }
+
+    fn begin_priority(&mut self, state: &State, precedence: Precedence) {
+        self.priority.clear(precedence, state.fabric().capacity());
         for &id in state.present() {
             let demand = state.coflow(id).demand();
             let positions = (0..demand.width()).map(|index| demand.position(index as u32));
-            for p in positions.filter(|&p| demand.is_active(p)) {
-                self.adjust(state, id, p, 1.0);
-            }
+            positions.filter(|&p| demand.is_active(p)).for_each(|p| self.priority.join(id, p));
         }
-        Ok(true)
+    }
+
+    fn read_classes(
+        &mut self,
+        state: &State,
+        ranking: &Ranking,
+        is_new: bool,
+        is_new_plan: bool,
+    ) -> Result<(), PlanError> {
+        let mut edits = std::mem::take(&mut self.edits);
+        let measure = if serves_by_size(ranking) { Measure::Size } else { Measure::Number };
+        if is_new || is_new_plan && self.classes.measure() != measure {
+            self.classes.clear(measure, state.fabric().capacity());
+        }
+        if is_new || is_new_plan {
+            self.classes.read_plan(state, ranking)?;
+        } else {
+            self.classes.read_edits(state, ranking, &edits)?;
+        }
+        edits.clear();
+        self.edits = edits;
+        Ok(())
     }
 
     /// The flow at `position` has started (`by = 1`) or ended (`by = -1`).
     pub fn adjust(&mut self, state: &State, id: CoflowId, position: usize, by: f32) {
         match self.mode {
             Mode::Off => {}
-            Mode::Fair(_) => {
-                let (egress, ingress) = state.coflow(id).demand().end_links(position);
-                let size = state.coflow(id).progress().size[position];
-                self.fair.adjust(egress, ingress, size, by);
-            }
             Mode::Classes if by > 0.0 => self.classes.join(id, position),
             Mode::Classes => self.classes.leave(state, id, position),
             Mode::Priority(_) if by > 0.0 => self.priority.join(id, position),
             Mode::Priority(_) => self.priority.leave(state, id, position),
-            Mode::PriorityOnPaths(_) if by > 0.0 => self.paths.join(id, position),
-            Mode::PriorityOnPaths(_) => self.paths.leave(state, id, position),
         }
     }
 
@@ -197,9 +162,7 @@ impl AllFlows {
     pub fn share(&mut self, state: &State) {
         match self.mode {
             Mode::Off => {}
-            Mode::Fair(_) => self.fair.fill(state.fabric().capacity()),
             Mode::Priority(_) => self.priority.advance(state),
-            Mode::PriorityOnPaths(_) => self.paths.advance(state),
             Mode::Classes => self.classes.share(state),
         }
     }

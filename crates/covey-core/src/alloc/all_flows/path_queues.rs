@@ -8,7 +8,7 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::flow_order::Member;
-use crate::pairs::Queue;
+use super::queue::Queue;
 
 /// Ends a chain of queues.
 const NONE: u32 = u32::MAX;

@@ -1,8 +1,7 @@
 //! All flows present in order of priority, on paths of any number of links: one after another, each
 //! takes all that is free on its links.
 //!
-//! [`PriorityFlows`](super::priority_flows::PriorityFlows) does the same where a path is a pair of
-//! ports. Here flows form a queue if they have the same path. Of such a queue only the first flow can
+//! Flows form a queue if they have the same path. Of such a queue only the first flow can
 //! run: what it takes fills one of its links.
 //!
 //! The first flow of a queue that does not run waits at one link that flows of higher priority fill;

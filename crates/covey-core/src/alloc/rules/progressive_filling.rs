@@ -21,19 +21,9 @@ pub const UNLIMITED: f64 = 1e300;
 
 /// The links at one end of flows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Side {
+enum Side {
     Senders,
     Receivers,
-}
-
-/// Flows between senders `0..S` and receivers `S..S + R`.
-pub trait Incidence {
-    fn senders(&self) -> usize;
-    /// Adds to `open` the flows at each link.
-    fn count(&self, open: &mut Vec<f64>);
-    /// For each open flow between a link of `fixed` (all of `side`) and a link of the other side,
-    /// takes the fixed link's level from the `free` of the other link, and one from its `open`.
-    fn relieve(&self, side: Side, fixed: &[u32], filling: &mut Filling);
 }
 
 /// Working memory of [`fill`], and its result.
@@ -71,12 +61,12 @@ impl RowSum {
 
 /// Fills links of some `capacity` to max-min fairness. Leaves the levels in `filling.level`, and
 /// the capacity that is not used in `filling.free`.
-pub fn fill(incidence: &impl Incidence, capacity: &[f64], filling: &mut Filling) {
-    let (senders, links) = (incidence.senders(), capacity.len());
+pub fn fill(shuffle: &Shuffle<'_>, capacity: &[f64], filling: &mut Filling) {
+    let (senders, links) = (shuffle.demand.senders(), capacity.len());
     filling.free.clear();
     filling.free.extend_from_slice(capacity);
     filling.open.clear();
-    incidence.count(&mut filling.open);
+    filling.open.extend(shuffle.demand.count().iter().map(|&flows| f64::from(flows)));
     filling.level.clear();
     filling.level.resize(links, UNLIMITED);
     filling.share.clear();
@@ -111,7 +101,7 @@ pub fn fill(incidence: &impl Incidence, capacity: &[f64], filling: &mut Filling)
         for l in fixed[..count].iter().map(|&l| l as usize) {
             filling.level[l] = std::mem::replace(&mut filling.share[l], f64::INFINITY);
         }
-        incidence.relieve(side, &fixed[..count], filling);
+        shuffle.relieve(side, &fixed[..count], filling);
         for &l in &fixed[..count] {
             filling.free[l as usize] = 0.0;
         }
@@ -140,15 +130,9 @@ pub struct Shuffle<'a> {
     pub rows: &'a ShuffleRows,
 }
 
-impl Incidence for Shuffle<'_> {
-    fn senders(&self) -> usize {
-        self.demand.senders()
-    }
-
-    fn count(&self, open: &mut Vec<f64>) {
-        open.extend(self.demand.count().iter().map(|&flows| f64::from(flows)));
-    }
-
+impl Shuffle<'_> {
+    /// For each open flow between a link of `fixed` (all of `side`) and a link of the other side,
+    /// takes the fixed link's level from the `free` of the other link, and one from its `open`.
     fn relieve(&self, side: Side, fixed: &[u32], filling: &mut Filling) {
         filling.sum.clear();
         filling.sum.resize(self.rows.senders().len(), RowSum::default());
@@ -157,9 +141,7 @@ impl Incidence for Shuffle<'_> {
             Side::Receivers => self.relieve_senders(fixed, filling),
         }
     }
-}
 
-impl Shuffle<'_> {
     fn relieve_receivers(&self, fixed: &[u32], filling: &mut Filling) {
         let senders = self.demand.senders();
         let Filling { free, open, level, share, mask, sum, .. } = filling;

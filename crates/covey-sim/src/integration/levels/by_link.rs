@@ -14,9 +14,8 @@ use covey_core::alloc::CoflowAllocation;
 use covey_core::state::Progress;
 use covey_core::{Demand, Time, minimum, positions_where, rounded_bytes};
 
-use super::crossings::{Memory, crossings, few_crossings};
+use super::crossings::{Memory, crossings};
 use super::ends::Ends;
-use super::flows::Flows;
 use super::laid::Laid;
 
 /// A link and the flows that are attached to it.
@@ -38,7 +37,7 @@ struct Limit {
 
 /// Flows by the link that limits them.
 #[derive(Debug, Default)]
-pub(crate) struct Levels<F = Laid> {
+pub(crate) struct Levels {
     /// Water level of each local link in bytes per second; empty when no rates are given by level.
     level: Vec<f64>,
     /// The previous levels while levels change or are paused; otherwise equal to `levels`.
@@ -51,7 +50,7 @@ pub(crate) struct Levels<F = Laid> {
     next: Ends,
     /// The flows. A flow's target is kept for the link to which the flow is attached; it is
     /// infinite for all other flows.
-    pub flows: F,
+    flows: Laid,
     /// By its number, the link to which a flow is attached, or was last.
     at: Vec<u32>,
     /// Links whose next end has to be computed again.
@@ -62,7 +61,7 @@ pub(crate) struct Levels<F = Laid> {
     memory: Memory,
 }
 
-impl<F: Flows> Levels<F> {
+impl Levels {
     /// Whether no rates are given by level.
     pub(crate) fn is_empty(&self) -> bool {
         self.level.is_empty()
@@ -98,39 +97,38 @@ impl<F: Flows> Levels<F> {
     }
 
     /// A bound on the rates of all flows.
-    pub(crate) fn fastest(&self, layout: &F::Layout) -> f64 {
+    pub(crate) fn fastest(&self, demand: &Demand) -> f64 {
         let greatest = |levels: &[f64]| levels.iter().fold(0.0, |a: f64, &b| a.max(b));
-        if self.flows.are_on_paths(layout) {
+        if !demand.is_bipartite() {
             let limiting = self.limits.iter().zip(&self.level).filter(|(limit, _)| limit.flows > 0);
             return limiting.fold(0.0, |a: f64, (_, &b)| a.max(b));
         }
-        let (senders, receivers) =
-            self.level.split_at(self.flows.senders(layout).min(self.level.len()));
+        let (senders, receivers) = self.level.split_at(demand.senders().min(self.level.len()));
         greatest(senders).min(greatest(receivers))
     }
 
     /// Bytes left of an active flow at `now`.
-    pub(crate) fn left(&self, layout: &F::Layout, position: usize, now: Time) -> f64 {
-        self.target(layout, position) - self.service(self.link(position), now)
+    pub(crate) fn left(&self, demand: &Demand, position: usize, now: Time) -> f64 {
+        self.target(demand, position) - self.service(self.link(position), now)
     }
 
     /// Subtracts `bytes` from a flow's bytes left: the flow has sent them in addition to its level.
-    pub(crate) fn take(&mut self, layout: &F::Layout, position: usize, bytes: f64) {
-        let target = self.target(layout, position) - bytes;
+    pub(crate) fn take(&mut self, demand: &Demand, position: usize, bytes: f64) {
+        let target = self.target(demand, position) - bytes;
         if target < f64::INFINITY && bytes > 0.0 {
             let l = self.link(position);
-            self.set_target(layout, position, target);
+            self.set_target(demand, position, target);
             self.limits[l].least = self.limits[l].least.min(target);
             self.look_again(l);
         }
     }
 
     /// Computes the ends of flows, after [`Levels::take`] and [`Levels::end`].
-    pub(crate) fn compute_ends(&mut self, layout: &F::Layout) {
+    pub(crate) fn compute_ends(&mut self, demand: &Demand) {
         while let Some(l) = self.pending.pop() {
             let l = l as usize;
             if std::mem::take(&mut self.limits[l].stale) {
-                self.limits[l].least = self.least(layout, l);
+                self.limits[l].least = self.least(demand, l);
             }
             let Limit { service, since, least, .. } = self.limits[l];
             self.limits[l].changed = false;
@@ -157,17 +155,11 @@ impl<F: Flows> Levels<F> {
         self.paused = true;
     }
 
-    /// Replaces the levels of the links from `now` on. The `allocation`, if there is one, tells where they
-    /// differ, if that is known. There must be levels already.
-    pub(crate) fn change(
-        &mut self,
-        layout: &F::Layout,
-        levels: &[f64],
-        allocation: Option<&CoflowAllocation>,
-        now: Time,
-    ) {
-        let changes = allocation.and_then(CoflowAllocation::water_level_changes);
-        let changes = changes.filter(|_| !self.paused);
+    /// Replaces the levels of the links from `now` on by those of an `allocation`, which may tell where they differ.
+    /// There must be levels already.
+    fn change(&mut self, demand: &Demand, allocation: &CoflowAllocation, now: Time) {
+        let levels = allocation.water_levels();
+        let changes = allocation.water_level_changes().filter(|_| !self.paused);
         let Memory { changed, crossing, .. } = &mut self.memory;
         changed.clear();
         crossing.clear();
@@ -190,33 +182,27 @@ impl<F: Flows> Levels<F> {
             self.level[l] = levels[l];
         }
         debug_assert_eq!(self.level, levels);
-        match allocation.filter(|_| self.flows.are_on_paths(layout)) {
-            None => self.move_flows(layout, now),
-            Some(allocation) if changes.is_some() => {
-                for &position in allocation.moved_flows() {
-                    self.move_to_limit(layout, position as usize, allocation, now);
-                }
+        if demand.is_bipartite() {
+            self.move_flows(demand, now);
+        } else if changes.is_some() {
+            for &position in allocation.moved_flows() {
+                self.move_to_limit(demand, position as usize, allocation, now);
             }
-            Some(allocation) if allocation.tells_limits() => {
-                for position in 0..self.at.len() {
-                    self.move_to_limit(layout, position, allocation, now);
-                }
+        } else if allocation.tells_limits() {
+            for position in 0..self.at.len() {
+                self.move_to_limit(demand, position, allocation, now);
             }
-            Some(_) => self.move_flows_on_paths(layout, now),
+        } else {
+            self.move_flows_on_paths(demand, now);
         }
         for l in self.memory.changed.iter().map(|&l| l as usize) {
             self.before[l] = self.level[l];
         }
-        self.compute_ends(layout);
+        self.compute_ends(demand);
     }
 
     /// Begins with these levels, and no flow attached.
-    pub(crate) fn start(
-        &mut self,
-        layout: &F::Layout,
-        levels: impl Iterator<Item = f64>,
-        now: Time,
-    ) {
+    pub(crate) fn start(&mut self, demand: &Demand, levels: impl Iterator<Item = f64>, now: Time) {
         self.level.clear();
         self.level.extend(levels);
         self.before.clone_from(&self.level);
@@ -225,20 +211,15 @@ impl<F: Flows> Levels<F> {
         self.next.start(self.level.len());
         self.pending.clear();
         self.paused = false;
-        self.flows.clear(layout);
+        self.flows.clear(demand);
         self.at.clear();
-        self.make_room(layout);
-    }
-
-    /// Makes room for flows with new numbers. Call it before attaching one.
-    pub(crate) fn make_room(&mut self, layout: &F::Layout) {
-        self.at.resize(self.flows.bound(layout), 0);
+        self.at.resize(demand.width(), 0);
     }
 
     /// Moves the flows whose lower level is now that of the other link.
-    fn move_flows(&mut self, layout: &F::Layout, now: Time) {
-        let senders = self.flows.senders(layout);
-        let links = senders + self.flows.receivers(layout);
+    fn move_flows(&mut self, demand: &Demand, now: Time) {
+        let senders = demand.senders();
+        let links = senders + demand.receivers();
         let mut moving = std::mem::take(&mut self.memory.moving);
         if self.memory.crossing.iter().any(|&l| (l as usize) < senders) {
             self.memory.open.find(&self.before[senders..links], &self.level[senders..links]);
@@ -247,20 +228,20 @@ impl<F: Flows> Levels<F> {
             let l = self.memory.crossing[k] as usize;
             moving.clear();
             if l < senders {
-                self.crossed_by_sender(layout, l, senders..links, &mut moving);
+                self.crossed_by_sender(demand, l, &mut moving);
             } else {
-                self.crossed_by_receiver(layout, l, senders, &mut moving);
+                self.crossed_by_receiver(demand, l, &mut moving);
             }
-            moving.iter().for_each(|&flow| self.move_flow(layout, flow as usize, now));
+            moving.iter().for_each(|&flow| self.move_flow(demand, flow as usize, now));
         }
         self.memory.moving = moving;
     }
 
     /// Moves the flows on paths with inner links that a link limits now of which the level has changed, or does not
     /// any more.
-    fn move_flows_on_paths(&mut self, layout: &F::Layout, now: Time) {
+    fn move_flows_on_paths(&mut self, demand: &Demand, now: Time) {
         let lowest = self.level.iter().fold(f64::INFINITY, |a: f64, &b| a.min(b));
-        let highest = self.fastest(layout);
+        let highest = self.fastest(demand);
         let mut moving = std::mem::take(&mut self.memory.moving);
         for k in 0..self.memory.changed.len() {
             let l = self.memory.changed[k] as usize;
@@ -269,38 +250,26 @@ impl<F: Flows> Levels<F> {
             if if falls { highest <= self.level[l] } else { self.level[l] <= lowest } {
                 continue;
             }
-            let targets = self.flows.targets(layout, l).iter().enumerate();
-            let flow = |k: usize| Some(self.flows.flow(layout, l, k)? as u32);
+            let targets = self.flows.targets(demand, l).iter().enumerate();
+            let flow = |k: usize| self.flows.flow(demand, l, k) as u32;
             moving.clear();
             if falls {
                 let above = |&flow: &u32| self.level[self.link(flow as usize)] > self.level[l];
-                moving.extend(targets.filter_map(|(k, _)| flow(k)).filter(above));
+                moving.extend(targets.map(|(k, _)| flow(k)).filter(above));
             } else {
                 let attached = targets.filter(|(_, target)| **target < f64::INFINITY);
-                moving.extend(attached.filter_map(|(k, _)| flow(k)));
+                moving.extend(attached.map(|(k, _)| flow(k)));
             }
-            moving.iter().for_each(|&flow| self.move_flow(layout, flow as usize, now));
+            moving.iter().for_each(|&flow| self.move_flow(demand, flow as usize, now));
         }
         self.memory.moving = moving;
     }
 
     /// Adds to `moving` the flows of a sender whose level has crossed that of their receiver, and
     /// possibly other flows.
-    fn crossed_by_sender(
-        &mut self,
-        layout: &F::Layout,
-        l: usize,
-        receivers: std::ops::Range<usize>,
-        moving: &mut Vec<u32>,
-    ) {
+    fn crossed_by_sender(&mut self, demand: &Demand, l: usize, moving: &mut Vec<u32>) {
         let (was, is) = (self.before[l], self.level[l]);
         let crosses = |before: f64, after: f64| (before <= was) != (after <= is);
-        if let Some(few) = self.flows.few(l) {
-            let others = (&self.before[receivers.clone()], &self.level[receivers]);
-            let crossed = few_crossings(few, others, crosses);
-            moving.extend(crossed.filter_map(|k| Some(self.flows.flow(layout, l, k)? as u32)));
-            return;
-        }
         self.memory.crossed.clear();
         crossings(
             (&self.memory.open.before, &self.memory.open.after),
@@ -310,120 +279,104 @@ impl<F: Flows> Levels<F> {
         for other in &mut self.memory.crossed {
             *other = self.memory.open.receivers[*other as usize];
         }
-        self.flows.between(layout, l, &self.memory.crossed, moving);
+        self.flows.between(demand, l, &self.memory.crossed, moving);
     }
 
     /// Like [`Levels::crossed_by_sender`], for a receiver.
-    fn crossed_by_receiver(
-        &mut self,
-        layout: &F::Layout,
-        l: usize,
-        senders: usize,
-        moving: &mut Vec<u32>,
-    ) {
+    fn crossed_by_receiver(&mut self, demand: &Demand, l: usize, moving: &mut Vec<u32>) {
         let (was, is) = (self.before[l], self.level[l]);
         let crosses = |before: f64, after: f64| (was <= before) != (is <= after);
-        let others = (&self.before[..senders], &self.level[..senders]);
-        if let Some(few) = self.flows.few(l) {
-            let crossed = few_crossings(few, others, crosses);
-            moving.extend(crossed.filter_map(|k| Some(self.flows.flow(layout, l, k)? as u32)));
-            return;
-        }
+        let others = (&self.before[..demand.senders()], &self.level[..demand.senders()]);
         self.memory.crossed.clear();
         crossings(others, crosses, &mut self.memory.crossed);
-        self.flows.between(layout, l, &self.memory.crossed, moving);
+        self.flows.between(demand, l, &self.memory.crossed, moving);
     }
 
     /// Attaches a flow to the link that limits it, if it is attached to the other one.
-    fn move_flow(&mut self, layout: &F::Layout, position: usize, now: Time) {
-        let link = self.flows.lowest(layout, position, &self.level);
-        self.move_to(layout, position, link, now);
+    fn move_flow(&mut self, demand: &Demand, position: usize, now: Time) {
+        let link = self.flows.lowest(demand, position, &self.level);
+        self.move_to(demand, position, link, now);
     }
 
     /// Attaches a flow to the link that limits it by what `allocation` says, if it is attached to another one.
     fn move_to_limit(
         &mut self,
-        layout: &F::Layout,
+        demand: &Demand,
         position: usize,
         allocation: &CoflowAllocation,
         now: Time,
     ) {
         match allocation.limit(position) {
-            Some(link) => self.move_to(layout, position, link, now),
-            None => self.move_flow(layout, position, now),
+            Some(link) => self.move_to(demand, position, link, now),
+            None => self.move_flow(demand, position, now),
         }
     }
 
-    fn move_to(&mut self, layout: &F::Layout, position: usize, link: usize, now: Time) {
+    fn move_to(&mut self, demand: &Demand, position: usize, link: usize, now: Time) {
         if self.at[position] as usize == link {
             return;
         }
-        let target = self.target(layout, position);
+        let target = self.target(demand, position);
         if target < f64::INFINITY {
             let left = target - self.service(self.link(position), now);
-            self.detach(layout, position, target);
-            self.attach(layout, position, link, left, now);
+            self.detach(demand, position, target);
+            self.attach(demand, position, link, left, now);
         }
     }
 
     /// Attaches a flow with `left` bytes to the link that limits it.
-    fn attach_to_lowest(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
+    fn attach_to_lowest(&mut self, demand: &Demand, position: usize, left: f64, now: Time) {
         // At the end of a pause, flows move by the levels before it.
         let level = if self.paused { &self.before } else { &self.level };
-        let link = self.flows.lowest(layout, position, level);
-        self.attach(layout, position, link, left, now);
+        let link = self.flows.lowest(demand, position, level);
+        self.attach(demand, position, link, left, now);
     }
 
     /// Attaches a flow with `left` bytes to a link.
-    fn attach(&mut self, layout: &F::Layout, position: usize, l: usize, left: f64, now: Time) {
+    fn attach(&mut self, demand: &Demand, position: usize, l: usize, left: f64, now: Time) {
         self.at[position] = l as u32;
         if self.limits[l].flows == 0 {
             let Limit { changed, .. } = self.limits[l];
             self.limits[l] = Limit { changed, ..Limit::unused(now) };
         }
         let target = self.service(l, now) + left;
-        self.set_target(layout, position, target);
+        self.set_target(demand, position, target);
         self.limits[l].flows += 1;
         self.limits[l].least = self.limits[l].least.min(target);
         self.look_again(l);
     }
 
     /// Detaches a flow, which has this target.
-    fn detach(&mut self, layout: &F::Layout, position: usize, target: f64) {
+    fn detach(&mut self, demand: &Demand, position: usize, target: f64) {
         let l = self.link(position);
         self.limits[l].flows -= 1;
         self.limits[l].stale |= target <= self.limits[l].least;
         self.look_again(l);
-        self.set_target(layout, position, f64::INFINITY);
+        self.set_target(demand, position, f64::INFINITY);
     }
 
     /// Whether a flow is sent at a level.
-    pub(crate) fn is_attached(&self, layout: &F::Layout, position: usize) -> bool {
-        !self.is_empty() && self.target(layout, position) < f64::INFINITY
+    pub(crate) fn is_attached(&self, demand: &Demand, position: usize) -> bool {
+        !self.is_empty() && self.target(demand, position) < f64::INFINITY
     }
 
     /// Continues a flow, which may be detached, with `left` bytes.
-    pub(crate) fn join(&mut self, layout: &F::Layout, position: usize, left: f64, now: Time) {
-        if !self.is_attached(layout, position) {
-            self.attach_to_lowest(layout, position, left, now);
+    pub(crate) fn join(&mut self, demand: &Demand, position: usize, left: f64, now: Time) {
+        if !self.is_attached(demand, position) {
+            self.attach_to_lowest(demand, position, left, now);
         }
     }
 
     /// A flow has ended.
-    pub(crate) fn end(&mut self, layout: &F::Layout, position: usize) {
-        let target = self.target(layout, position);
+    pub(crate) fn end(&mut self, demand: &Demand, position: usize) {
+        let target = self.target(demand, position);
         if target < f64::INFINITY {
-            self.detach(layout, position, target);
+            self.detach(demand, position, target);
         }
     }
 
     /// Ends the flows that end at `now` by their level, and calls `finished` with each.
-    pub(crate) fn finish(
-        &mut self,
-        layout: &F::Layout,
-        now: Time,
-        mut finished: impl FnMut(usize),
-    ) {
+    pub(crate) fn finish(&mut self, demand: &Demand, now: Time, mut finished: impl FnMut(usize)) {
         let mut ending = std::mem::take(&mut self.memory.moving);
         let mut from = 0;
         while let Some(l) = self.next.due(from, now) {
@@ -433,35 +386,35 @@ impl<F: Flows> Levels<F> {
             self.limits[l].since = now;
             self.look_again(l);
             let bound = service + self.level[l] * now.slack_s();
-            let targets = self.flows.targets(layout, l).iter().enumerate();
+            let targets = self.flows.targets(demand, l).iter().enumerate();
             let due = targets.filter(|(_, target)| **target <= bound);
             ending.clear();
-            ending.extend(due.filter_map(|(k, _)| Some(self.flows.flow(layout, l, k)? as u32)));
+            ending.extend(due.map(|(k, _)| self.flows.flow(demand, l, k) as u32));
             for p in ending.iter().map(|&p| p as usize) {
-                self.end(layout, p);
+                self.end(demand, p);
                 finished(p);
             }
         }
         self.memory.moving = ending;
-        self.compute_ends(layout);
+        self.compute_ends(demand);
     }
 
     /// The lowest target of the flows attached to a link.
-    fn least(&self, layout: &F::Layout, l: usize) -> f64 {
+    fn least(&self, demand: &Demand, l: usize) -> f64 {
         if self.limits[l].flows == 0 {
             return f64::INFINITY;
         }
-        minimum(f64::INFINITY, self.flows.targets(layout, l))
+        minimum(f64::INFINITY, self.flows.targets(demand, l))
     }
 
     /// The service, of the link to which a flow is attached, at which the flow ends; infinite if it
     /// is detached.
-    fn target(&self, layout: &F::Layout, position: usize) -> f64 {
-        self.flows.target(layout, position, self.link(position))
+    fn target(&self, demand: &Demand, position: usize) -> f64 {
+        self.flows.target(demand, position, self.link(position))
     }
 
-    fn set_target(&mut self, layout: &F::Layout, position: usize, target: f64) {
-        self.flows.set_target(layout, position, self.link(position), target);
+    fn set_target(&mut self, demand: &Demand, position: usize, target: f64) {
+        self.flows.set_target(demand, position, self.link(position), target);
     }
 
     /// The link to which a flow is attached.
@@ -477,9 +430,7 @@ impl<F: Flows> Levels<F> {
     fn look_again(&mut self, l: usize) {
         look_again(&mut self.limits[l], &mut self.pending, l);
     }
-}
 
-impl Levels {
     /// Writes back the bytes left of every flow at `now`.
     pub(crate) fn write_back(&self, demand: &Demand, progress: &mut Progress, now: Time) {
         progress.link_left.fill(0.0);
@@ -514,7 +465,7 @@ impl Levels {
             }
             self.compute_ends(demand);
         } else {
-            self.change(demand, levels, Some(allocation), now);
+            self.change(demand, allocation, now);
         }
     }
 }

@@ -61,14 +61,3 @@ pub(super) fn crossings(
 ) {
     positions.extend(positions_where(before, after, crosses).map(|k| k as u32));
 }
-
-/// The positions in a list of links of one side at which `crosses` holds for the levels before and
-/// after.
-pub(super) fn few_crossings<'a>(
-    links: &'a [u32],
-    (before, after): (&'a [f64], &'a [f64]),
-    crosses: impl Fn(f64, f64) -> bool + 'a,
-) -> impl Iterator<Item = usize> + 'a {
-    let crossed = move |link: &u32| crosses(before[*link as usize], after[*link as usize]);
-    links.iter().enumerate().filter(move |(_, link)| crossed(link)).map(|(k, _)| k)
-}

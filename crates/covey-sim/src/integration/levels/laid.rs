@@ -4,7 +4,6 @@ use std::ops::Range;
 
 use covey_core::Demand;
 
-use super::flows::Flows;
 use super::inner_targets::InnerTargets;
 
 /// Targets of the flows of a [`Demand`]; those of each link are contiguous. A flow has one target, at the link to
@@ -45,27 +44,10 @@ impl End {
     }
 }
 
-impl Flows for Laid {
-    type Layout = Demand;
-
-    fn senders(&self, demand: &Demand) -> usize {
-        demand.senders()
-    }
-
-    fn receivers(&self, demand: &Demand) -> usize {
-        demand.receivers()
-    }
-
-    fn bound(&self, demand: &Demand) -> usize {
-        demand.width()
-    }
-
-    fn are_on_paths(&self, demand: &Demand) -> bool {
-        !demand.is_bipartite()
-    }
-
+impl Laid {
+    /// The link with the lowest level on the path of the flow at a position.
     #[inline]
-    fn lowest(&self, demand: &Demand, position: usize, levels: &[f64]) -> usize {
+    pub(super) fn lowest(&self, demand: &Demand, position: usize, levels: &[f64]) -> usize {
         let (s, r) = demand.ends(position);
         let lower = |a: usize, b: usize| if levels[b] < levels[a] { b } else { a };
         let end = lower(r, s);
@@ -75,7 +57,8 @@ impl Flows for Laid {
         }
     }
 
-    fn clear(&mut self, demand: &Demand) {
+    /// Removes all targets.
+    pub(super) fn clear(&mut self, demand: &Demand) {
         self.lay_columns(demand);
         for targets in [&mut self.by_row, &mut self.by_column] {
             targets.clear();
@@ -84,7 +67,8 @@ impl Flows for Laid {
         self.inner.clear(demand);
     }
 
-    fn target(&self, demand: &Demand, position: usize, link: usize) -> f64 {
+    /// A flow's target at a link on its path; infinite if it has none there.
+    pub(super) fn target(&self, demand: &Demand, position: usize, link: usize) -> f64 {
         match End::of(demand, link) {
             End::Sender => self.by_row[position],
             End::Receiver => self.by_column[self.place[position] as usize],
@@ -92,7 +76,14 @@ impl Flows for Laid {
         }
     }
 
-    fn set_target(&mut self, demand: &Demand, position: usize, link: usize, target: f64) {
+    /// Sets a flow's target at a link on its path.
+    pub(super) fn set_target(
+        &mut self,
+        demand: &Demand,
+        position: usize,
+        link: usize,
+        target: f64,
+    ) {
         match End::of(demand, link) {
             End::Sender => self.by_row[position] = target,
             End::Receiver => self.by_column[self.place[position] as usize] = target,
@@ -100,7 +91,8 @@ impl Flows for Laid {
         }
     }
 
-    fn targets(&self, demand: &Demand, link: usize) -> &[f64] {
+    /// The targets at a link, including infinite ones.
+    pub(super) fn targets(&self, demand: &Demand, link: usize) -> &[f64] {
         match End::of(demand, link) {
             End::Sender => &self.by_row[demand.row(link)],
             End::Receiver => &self.by_column[self.column_of(demand, link)],
@@ -108,19 +100,24 @@ impl Flows for Laid {
         }
     }
 
-    fn flow(&self, demand: &Demand, link: usize, k: usize) -> Option<usize> {
-        Some(match End::of(demand, link) {
+    /// The flow that has the `k`th target at a link.
+    pub(super) fn flow(&self, demand: &Demand, link: usize, k: usize) -> usize {
+        match End::of(demand, link) {
             End::Sender => demand.row(link).start + k,
             End::Receiver => self.column[self.column_of(demand, link).start + k] as usize,
             End::Inner => self.inner.at(demand, link).1[k] as usize,
-        })
+        }
     }
 
-    fn few(&self, _: usize) -> Option<&[u32]> {
-        None
-    }
-
-    fn between(&self, demand: &Demand, link: usize, others: &[u32], flows: &mut Vec<u32>) {
+    /// Adds to `flows` the flows between a link and `others` at the other side, and possibly more
+    /// flows of that link.
+    pub(super) fn between(
+        &self,
+        demand: &Demand,
+        link: usize,
+        others: &[u32],
+        flows: &mut Vec<u32>,
+    ) {
         if others.is_empty() {
             return;
         }
@@ -139,9 +136,7 @@ impl Flows for Laid {
             flows.extend_from_slice(&self.column[self.column_of(demand, link)]);
         }
     }
-}
 
-impl Laid {
     /// Sorts positions by receiver.
     fn lay_columns(&mut self, demand: &Demand) {
         let (senders, receivers) = (demand.senders(), demand.receivers());

@@ -3,9 +3,7 @@
 mod by_link;
 mod crossings;
 mod ends;
-mod flows;
 mod inner_targets;
 mod laid;
 
 pub(super) use by_link::Levels;
-pub(super) use flows::Flows;
