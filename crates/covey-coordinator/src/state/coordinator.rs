@@ -1,6 +1,6 @@
 //! The state of the coordinator: its parts, and what can be read of them.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::alloc::PlanError;
 use covey_core::{Codec, Confidence, Fabric, Time};
@@ -15,9 +15,9 @@ use super::dirty::Dirty;
 use super::effects::{Counts, Effects, Output, Population};
 use super::journal_queue::JournalQueue;
 use super::order::Order;
-use super::pieces::Change;
 use super::signer::Signer;
 use super::sizes::Sizes;
+use super::unfinished::Unfinished;
 use crate::SessionId;
 use crate::driver::{Driver, Scheduler};
 use crate::limits::Limits;
@@ -49,8 +49,7 @@ pub struct CoordinatorState {
     pub(super) agents: Agents,
     pub(super) journal: JournalQueue,
     pub(super) order: Order,
-    /// Changes in the journal that have not had their whole effect, oldest first.
-    pub(super) unfinished: VecDeque<Change>,
+    pub(super) unfinished: Unfinished,
     pub(super) effects: Effects,
     /// Ports that get no new flows.
     pub(super) drained: BTreeSet<u32>,
@@ -103,7 +102,7 @@ impl CoordinatorState {
             announced: Announced::default(),
             journal: JournalQueue::default(),
             order: Order::default(),
-            unfinished: VecDeque::new(),
+            unfinished: Unfinished::default(),
             effects: Effects::default(),
             drained: BTreeSet::new(),
             dirty: Dirty::all(config.codec.is_some()),
@@ -185,7 +184,7 @@ impl CoordinatorState {
 
     /// Whether a change waits for its next piece, which comes with the next [`CoordinatorState::decide`].
     pub fn has_unfinished(&self) -> bool {
-        !self.unfinished.is_empty()
+        self.unfinished.len() > 0
     }
 
     /// When [`CoordinatorState::decide`] is to be called at the latest.

@@ -9,7 +9,7 @@ use super::coordinator::CoordinatorState;
 use super::effects::{Counts, Lsn};
 use super::journal_queue::Pending;
 use super::order::Behind;
-use super::pieces::Change;
+use super::unfinished::Change;
 use crate::driver::Scheduler;
 use crate::record::Record;
 use crate::request::{Answer, Reply};

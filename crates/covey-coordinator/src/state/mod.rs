@@ -43,6 +43,7 @@ mod order;
 mod reservations;
 mod signer;
 mod sizes;
+mod unfinished;
 
 // The whole, and what it does.
 mod allowing;

@@ -7,27 +7,14 @@
 //! behind it the record, which a start applies to what is left.
 
 use super::coordinator::CoordinatorState;
-use super::effects::{Lsn, RequestId};
+use super::unfinished::Change;
 use crate::record::Record;
-
-/// A change that is in the journal.
-#[derive(Debug)]
-pub(super) struct Change {
-    pub lsn: Lsn,
-    pub record: Record,
-    /// Who is answered when it has had its effect.
-    pub requests: Vec<RequestId>,
-    /// The coflows that it changes.
-    pub coflows: Vec<u64>,
-    /// Flows to which it has happened.
-    pub done: usize,
-}
 
 impl CoordinatorState {
     /// A change is in the journal: it has its effect now, or in pieces if it is wide.
     pub(super) fn take_effect(&mut self, change: Change) {
         if self.width(&change.record) > self.config.piece {
-            return self.unfinished.push_back(change);
+            return self.unfinished.push(change);
         }
         self.order.end(&change.coflows);
         self.apply(&change.record);
@@ -37,14 +24,14 @@ impl CoordinatorState {
     /// Applies the next piece of the oldest change that is unfinished. Returns whether none is unfinished, or this one
     /// is not any more.
     pub(super) fn apply_next(&mut self) -> bool {
-        let Some(mut change) = self.unfinished.pop_front() else { return true };
+        let Some(mut change) = self.unfinished.take() else { return true };
         if self.is_last(&change) {
             self.order.end(&change.coflows);
         }
         let is_done = self.apply_piece(&change.record, &mut change.done);
         match is_done {
             true => self.end_change(&change),
-            false => self.unfinished.push_front(change),
+            false => self.unfinished.put_back(change),
         }
         is_done
     }
@@ -71,15 +58,5 @@ impl CoordinatorState {
             self.effects.answer(request, answer.clone());
         }
         self.go_on(&change.coflows);
-    }
-
-    /// Whether a change of a coflow has had a part of its effect.
-    pub(super) fn is_in_pieces(&self, coflow: u64) -> bool {
-        self.unfinished.iter().any(|change| change.coflows.contains(&coflow))
-    }
-
-    /// Records of which a part has had its effect at most.
-    pub(super) fn unfinished_records(&self) -> impl Iterator<Item = (Lsn, Record)> {
-        self.unfinished.iter().map(|change| (change.lsn, change.record.clone()))
     }
 }

@@ -104,10 +104,10 @@ impl CoordinatorState {
     /// has had a part of its effect.
     fn changing(&self, registrant: &Option<Registrant>, what: &Request) -> Option<u64> {
         let (id, take) = match what {
-            Request::Get { id } => return Some(*id).filter(|id| self.is_in_pieces(*id)),
+            Request::Get { id } => return Some(*id).filter(|id| self.unfinished.changes(*id)),
             Request::Register { key: Some(key), .. } => {
                 let known = self.coflows.registered_with(&OwnKey::of(registrant, key));
-                return known.map(|(id, _)| id).filter(|id| self.is_in_pieces(*id));
+                return known.map(|(id, _)| id).filter(|id| self.unfinished.changes(*id));
             }
             Request::Update { id, update, .. } => (*id, update.take.as_slice()),
             Request::Remove { id } | Request::Keep { id, .. } => (*id, [].as_slice()),

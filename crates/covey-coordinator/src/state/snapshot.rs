@@ -34,7 +34,7 @@ impl CoordinatorState {
         if !leases.is_empty() {
             records.push(Record::Kept { at_s: self.now.as_secs(), leases });
         }
-        let under_way = self.unfinished_records().chain(self.journal.without_effect());
+        let under_way = self.unfinished.records().chain(self.journal.without_effect());
         (records, under_way.collect())
     }
 
