@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf hostile lists-bench
+.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf hostile lists-bench restart-bench
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -53,6 +53,10 @@ hostile: ## Have clients, agents and applications say anything 100,000 times, ki
 
 lists-bench: ## Register beside readers of lists and large bodies, with 100,000 coflows present (COVEY_PRESENT=100000)
 	COVEY_PRESENT=$${COVEY_PRESENT:-100000} COVEY_P99_MS=50 cargo test --locked --release --package covey --test live -- --nocapture readers_and_large_bodies
+
+restart-bench: ## Stop, kill and start a coordinator: 1,000 agents come back, 99,000 coflows are read (COVEY_AGENTS=1000, COVEY_PRESENT=99000)
+	COVEY_AGENTS=$${COVEY_AGENTS:-1000} COVEY_BACK_MS=$${COVEY_BACK_MS:-500} COVEY_PRESENT=$${COVEY_PRESENT:-99000} \
+		cargo test --locked --release --package covey --test live -- --nocapture --test-threads 1 agents_are_back a_start_reads
 
 damage: ## Kill the coordinator 200 times and flip bits of its journal (COVEY_DAMAGES=200)
 	COVEY_DAMAGES=$${COVEY_DAMAGES:-200} cargo test --locked --package covey --test live -- --nocapture damaged_journal

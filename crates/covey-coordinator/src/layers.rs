@@ -2,17 +2,16 @@
 //!
 //! In a plan that is kept only the ranks that have changed are looked at; in a plan that was written again, all.
 
-use std::collections::BTreeMap;
-
 use covey_core::{CoflowId, FlowId, Group, Rank, Ranking};
+use imbl::OrdMap;
 
 /// The layer of each flow: its own if it has an entry of its own, else that of the first entry of its coflow.
-#[derive(Debug, Default)]
+#[derive(Debug, Default, Clone)]
 pub struct LayerOf {
     /// By coflow. A coflow without an entry is in the first layer.
     coflows: Vec<u32>,
     /// Of flows with an entry of their own.
-    flows: BTreeMap<FlowId, u32>,
+    flows: OrdMap<FlowId, u32>,
     /// Coflows of which a flow may be in another layer than before the last plan.
     changed: Vec<CoflowId>,
     /// Working memory: `coflows` before a plan that was written again.
@@ -91,7 +90,7 @@ impl LayerOf {
         let differ = (0..self.coflows.len() as u32).filter(differs).map(CoflowId);
         self.changed.extend(differ);
         for (these, others) in [(&flows, &self.flows), (&self.flows, &flows)] {
-            let differ = these.iter().filter(|(flow, layer)| others.get(flow) != Some(layer));
+            let differ = these.iter().filter(|(flow, layer)| others.get(*flow) != Some(layer));
             self.changed.extend(differ.map(|(flow, _)| flow.coflow));
         }
     }
@@ -99,6 +98,8 @@ impl LayerOf {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeMap;
+
     use covey_core::{Clairvoyant, Plan, Share, Time};
 
     use super::*;

@@ -36,7 +36,7 @@ pub use driver::{Driver, Scheduler};
 pub use layers::LayerOf;
 pub use limits::{LimitError, Limits, Ports};
 pub use record::{Digest, Key, Lease, Record, Registrant, Summary};
-pub use request::{Answer, Client, Reply, Request};
+pub use request::{Answer, Client, List, MakePage, Reply, Request};
 pub use state::{
     Config, CoordinatorState, Counts, Event, Held, Lsn, Output, Population, RequestId, SessionId,
     Unused,

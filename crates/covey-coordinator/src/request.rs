@@ -2,7 +2,7 @@
 
 use covey_api::{
     AgentStatus, CoflowSpec, CoflowStatus, DrainStatus, FlowEnds, FlowRate, Page, Problem,
-    RelayStatus, UnnamedFlow, Update, Waiting,
+    UnnamedFlow, Update, Waiting,
 };
 use serde::Serialize;
 
@@ -72,44 +72,12 @@ pub enum Request {
         /// Its number.
         id: u64,
     },
-    /// List coflows with numbers from `from` on, present ones or all that are remembered.
-    List {
-        /// The first number.
-        from: u64,
-        /// The most to list.
-        limit: usize,
-        /// Whether those that have gone are listed too.
-        all: bool,
-    },
-    /// List rates in force, of the flows from this one on.
-    Schedule {
-        /// The first flow: coflow, and index in it.
-        from: (u64, u32),
-        /// The most to list.
-        limit: usize,
-    },
-    /// List flows that no application has named, of the ids from `from` on.
-    Flows {
-        /// The first id.
-        from: u64,
-        /// The most to list.
-        limit: usize,
-        /// Whether to say why each is in its coflow. Each flow is then compared with all that began near it.
-        why: bool,
-    },
     /// Tell that flows, which may not have appeared, belong to a community.
     Community {
         /// The community.
         community: u32,
         /// The ends of the flows.
         flows: Vec<FlowEnds>,
-    },
-    /// List coflows without a rate, with numbers from `from` on.
-    Waiting {
-        /// The first number.
-        from: u64,
-        /// The most to list.
-        limit: usize,
     },
     /// Tell what a port that is drained still has.
     Drain {
@@ -118,7 +86,44 @@ pub enum Request {
         /// Whether it is to get no new flows from now on, or again some.
         draining: Option<bool>,
     },
-    /// List ports from `from` on, with their agents.
+}
+
+/// A page of a list: so many items from the first.
+#[derive(Debug, Clone, PartialEq)]
+pub enum List {
+    /// Coflows with numbers from `from` on, present ones or all that are remembered.
+    Coflows {
+        /// The first number.
+        from: u64,
+        /// The most to list.
+        limit: usize,
+        /// Whether those that have gone are listed too.
+        all: bool,
+    },
+    /// Rates in force, of the flows from this one on.
+    Schedule {
+        /// The first flow: coflow, and index in it.
+        from: (u64, u32),
+        /// The most to list.
+        limit: usize,
+    },
+    /// Flows that no application has named, of the ids from `from` on.
+    Flows {
+        /// The first id.
+        from: u64,
+        /// The most to list.
+        limit: usize,
+        /// Whether to say why each is in its coflow. Each flow is then compared with all that began near it.
+        why: bool,
+    },
+    /// Coflows without a rate, with numbers from `from` on.
+    Waiting {
+        /// The first number.
+        from: u64,
+        /// The most to list.
+        limit: usize,
+    },
+    /// Ports from `from` on, with their agents.
     Agents {
         /// The first port.
         from: u32,
@@ -127,19 +132,8 @@ pub enum Request {
     },
 }
 
-impl Request {
-    /// Whether it asks for a list, and changes nothing.
-    pub fn is_list(&self) -> bool {
-        matches!(
-            self,
-            Request::List { .. }
-                | Request::Schedule { .. }
-                | Request::Flows { .. }
-                | Request::Waiting { .. }
-                | Request::Agents { .. }
-        )
-    }
-}
+/// Makes a page, beside the coordinator, of what there was when it was asked for.
+pub type MakePage = Box<dyn FnOnce() -> Reply + Send>;
 
 /// What was asked for, or what is wrong.
 pub type Answer = Result<Reply, Problem>;
@@ -168,6 +162,4 @@ pub enum Reply {
     Agents(Page<AgentStatus>),
     /// What a port that is drained still has.
     Drain(DrainStatus),
-    /// Relays.
-    Relays(Page<RelayStatus>),
 }

@@ -7,7 +7,7 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use covey_agent::{Agent, Progress, Share};
 use covey_api::FlowEnds;
-use covey_coordinator::{Answer, Config, CoordinatorState, Output, Request};
+use covey_coordinator::{Answer, Config, CoordinatorState, List, Output, Reply, Request};
 use covey_core::{Fabric, Time};
 use covey_proto::{Appearance, Ended, FlowKey, FromAgent, Hello, Sent, ToAgent};
 
@@ -356,11 +356,8 @@ fn coflows_are_not_registered_where_they_are_found() {
     let mut world = World::new(CODA, 4);
     world.begin(1e7, &[(0, 2)]);
     world.pass(0.1);
-    let Output::Answer(_, Answer::Ok(page)) =
-        asked(&mut world, Request::List { from: 0, limit: 10, all: false })
-    else {
-        panic!("a list")
-    };
+    let list = List::Coflows { from: 0, limit: 10, all: false };
+    let page = world.wired.core.list(&list, |_| None)();
     let page = format!("{page:?}");
     let serial = 1_u64 << 31;
     assert!(page.contains(&format!("id: {serial}")), "{page}");
@@ -424,10 +421,8 @@ fn whatever_comes_and_goes_no_port_is_given_too_much_and_nothing_is_left() {
             world.pass(0.01 * (1 + dice.below(20)) as f64);
             let (mut out, mut into) = (vec![0.0; 5], vec![0.0; 5]);
             let mut names = 0;
-            let request = Request::Schedule { from: (0, 0), limit: 10_000 };
-            let Output::Answer(_, Ok(covey_coordinator::Reply::Schedule(page))) =
-                asked(&mut world, request)
-            else {
+            let list = List::Schedule { from: (0, 0), limit: 10_000 };
+            let Reply::Schedule(page) = world.wired.core.list(&list, |_| None)() else {
                 panic!("a schedule")
             };
             for rate in page.items {

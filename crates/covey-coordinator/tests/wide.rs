@@ -7,7 +7,7 @@
 //! ```
 
 use covey_api::{CoflowSpec, Flow, Update};
-use covey_coordinator::{Config, CoordinatorState, Output, Record, Reply, Request};
+use covey_coordinator::{Config, CoordinatorState, List, Output, Record, Reply, Request};
 use covey_core::{AnyPolicy, Fabric, Time};
 use covey_proto::{Ended, FlowKey, FromAgent, Hello, ToAgent, VERSION};
 
@@ -251,11 +251,10 @@ fn policies() -> Vec<&'static str> {
 }
 
 /// How many flows of coflow 0 have ended, as a list says; `None` if it has gone.
-fn ended_of_first(world: &mut World) -> Option<usize> {
-    let list = Request::List { from: 0, limit: 1, all: false };
-    world.core.request(u64::MAX, list, world.now());
-    match world.core.take_outputs().pop() {
-        Some(Output::Answer(u64::MAX, Ok(Reply::Coflows(page)))) => {
+fn ended_of_first(world: &World) -> Option<usize> {
+    let list = List::Coflows { from: 0, limit: 1, all: false };
+    match world.core.list(&list, |_| None)() {
+        Reply::Coflows(page) => {
             page.items.first().filter(|first| first.id == 0).map(|first| first.flows_ended)
         }
         other => panic!("{other:?}"),

@@ -12,7 +12,7 @@ use covey_api::{Object, Problem};
 use serde::de::DeserializeOwned;
 use tokio::task::spawn_blocking;
 
-use super::problems::{SMALL_BODY, too_large};
+use super::problems::{SMALL_BODY, stopping, too_large};
 use super::shared::Shared;
 
 /// Commas and braces of a body that do not separate flows.
@@ -34,16 +34,15 @@ pub(super) async fn read<T: Send + 'static>(
     if body.len() <= SMALL_BODY {
         return read(&body);
     }
-    let gone = || Problem::new(503, "stopping", "the coordinator has stopped");
     // The client may leave: then the thread goes on, with its permit.
-    let permit = shared.large_bodies.clone().acquire_owned().await.map_err(|_| gone())?;
+    let permit = shared.large_bodies.clone().acquire_owned().await.map_err(|_| stopping())?;
     let max_flows = shared.max_flows.load(Ordering::Relaxed);
     let reading = spawn_blocking(move || {
         let _permit = permit;
         check_length(&body, max_flows)?;
         read(&body)
     });
-    reading.await.map_err(|_| gone())?
+    reading.await.map_err(|_| stopping())?
 }
 
 /// Refuses a body with more items than any request may have, before they are in memory.

@@ -14,6 +14,7 @@ use tokio::sync::{mpsc, oneshot};
 use super::command::{Changed, Command};
 use super::config::{ServeError, ServerConfig};
 use super::decide::Decider;
+use super::problems::stopping;
 use super::runnable::Runnable;
 use super::switch::Switch;
 use crate::connections::lock;
@@ -30,12 +31,11 @@ impl Control {
     /// # Errors
     /// When they cannot be: all stay as they were. When the coordinator has stopped.
     pub async fn change(&self, settings: Settings) -> Result<SettingsStatus, Problem> {
-        let gone = || Problem::new(503, "stopping", "the coordinator has stopped");
         let (sender, changed) = oneshot::channel();
-        let commands = self.0.upgrade().ok_or_else(gone)?;
+        let commands = self.0.upgrade().ok_or_else(stopping)?;
         let command = Command::Change(Box::new(settings), sender);
-        commands.send(command).await.map_err(|_| gone())?;
-        changed.await.map_err(|_| gone())?
+        commands.send(command).await.map_err(|_| stopping())?;
+        changed.await.map_err(|_| stopping())?
     }
 }
 

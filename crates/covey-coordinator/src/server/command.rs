@@ -6,7 +6,7 @@ use tokio::sync::oneshot;
 
 use super::jobs::Written;
 use super::route::{Peer, Route};
-use crate::request::{Answer, Client, Request};
+use crate::request::{Answer, Client, List, MakePage, Request};
 use crate::state::SessionId;
 use crate::tokens::TokenLimits;
 
@@ -17,6 +17,8 @@ pub(super) type Changed = oneshot::Sender<Result<SettingsStatus, Problem>>;
 pub(super) enum Command {
     /// Somebody asks for something.
     Request(Client, Request, oneshot::Sender<Answer>),
+    /// Somebody reads a list.
+    List(List, oneshot::Sender<MakePage>),
     /// A connection whose first message is a hello with the right credential.
     Joined(SessionId, Route, Peer),
     Heard(SessionId, FromAgent),

@@ -1,11 +1,11 @@
 //! The decision thread: the state of the coordinator, the clock, and who waits for which answer.
 
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
 
-use covey_api::{AgentStatus, hmac_sha256};
+use covey_api::hmac_sha256;
 use covey_core::Time;
 use covey_proto::{FromAgent, Schedule, ToAgent, encode};
 use tokio::runtime::Handle;
@@ -20,7 +20,7 @@ use super::route::{Group, Peer, Route};
 use super::shared::{Numbered, PAST, Shared};
 use super::switch::Switch;
 use crate::connections::lock;
-use crate::request::{Answer, Client, Reply, Request};
+use crate::request::{Answer, List, MakePage};
 use crate::state::{CoordinatorState, Event, Output, RequestId, SessionId};
 
 /// The most commands taken over before a decision. While more than these wait of what agents have said, nothing else
@@ -69,8 +69,8 @@ pub(super) struct State {
     probed_s: f64,
     plan_errors: u64,
     drained: Option<oneshot::Sender<()>>,
-    /// Lists that clients ask for. Each takes a while, so there is one after each turn, when all others are served.
-    lists: VecDeque<(Client, Request, oneshot::Sender<Answer>)>,
+    /// Lists that are read at the end of the turn.
+    lists: Vec<(List, oneshot::Sender<MakePage>)>,
     /// Another policy that is about to begin.
     pub switch: Option<Switch>,
     /// Sessions that have reported ends or bytes since the last turn.
@@ -101,38 +101,29 @@ impl Decider {
                 }
             }
             self.turn(&mut batch);
-            self.answer_list();
         }
     }
 
     /// How long there is nothing to do, in seconds, unless somebody says something.
     fn wait_s(&self) -> f64 {
-        let State { lists, heard, ready, switch, .. } = &self.state;
+        let State { heard, ready, switch, .. } = &self.state;
         let has_heard = heard.len() > 0 && switch.is_none();
-        if has_heard || !lists.is_empty() || !ready.is_empty() {
+        if has_heard || !ready.is_empty() {
             return 0.0;
         }
         (self.coordinator.next_wake() - self.now()).clamp(0.0, PROBE_EVERY_S)
     }
 
-    /// Answers the oldest request for a list whose client is still there.
-    fn answer_list(&mut self) {
-        while let Some((client, request, answer)) = self.state.lists.pop_front() {
-            if answer.is_closed() {
-                continue;
-            }
-            let id = self.ask(answer);
-            self.coordinator.request_of(id, client, request, self.now());
-            return self.execute();
+    /// Has the lists that are read show what was decided. Their pages are made elsewhere.
+    fn show_lists(&mut self) {
+        for (list, reader) in std::mem::take(&mut self.state.lists) {
+            let peer = |session| {
+                let (_, peer) = self.state.routes.get(&session)?;
+                Some((peer.address, peer.relay))
+            };
+            // The client may have left.
+            let _ = reader.send(self.coordinator.list(&list, peer));
         }
-    }
-
-    /// A client waits for an answer.
-    fn ask(&mut self, answer: oneshot::Sender<Answer>) -> RequestId {
-        let id = self.state.next_request;
-        self.state.next_request += 1;
-        self.state.waiting.insert(id, answer);
-        id
     }
 
     fn now(&self) -> Time {
@@ -156,6 +147,7 @@ impl Decider {
         let before = self.coordinator.counts().schedules;
         self.execute();
         self.push();
+        self.show_lists();
         self.probe();
         let sent = cpu_s();
         let used = Used {
@@ -199,11 +191,11 @@ impl Decider {
         let Some(command) = self.hold(command) else { return };
         let now = self.now();
         match command {
-            Command::Request(client, request, answer) if request.is_list() => {
-                self.state.lists.push_back((client, request, answer));
-            }
+            Command::List(list, reader) => self.state.lists.push((list, reader)),
             Command::Request(client, request, answer) => {
-                let id = self.ask(answer);
+                let id = self.state.next_request;
+                self.state.next_request += 1;
+                self.state.waiting.insert(id, answer);
                 self.coordinator.request_of(id, client, request, now);
             }
             command @ (Command::Joined(..)
@@ -327,10 +319,7 @@ impl Decider {
                     // If the thread is gone the process is about to end.
                     let _ = self.journal.send(Job::Append(lsn, Box::new(record)));
                 }
-                Output::Answer(request, mut answer) => {
-                    if let Ok(Reply::Agents(page)) = &mut answer {
-                        self.name_peers(&mut page.items);
-                    }
+                Output::Answer(request, answer) => {
                     if let Some(waiting) = self.state.waiting.remove(&request) {
                         // A client may have left.
                         let _ = waiting.send(answer);
@@ -353,15 +342,6 @@ impl Decider {
                 }
                 Output::Event(event) => self.tell_event(event),
             }
-        }
-    }
-
-    /// Adds to reports on agents where they connect from.
-    fn name_peers(&self, agents: &mut [AgentStatus]) {
-        for agent in agents {
-            let session = agent.session.and_then(|session| self.state.routes.get(&session));
-            agent.peer = session.map(|(_, peer)| peer.address);
-            agent.relay = session.and_then(|(_, peer)| peer.relay);
         }
     }
 

@@ -15,6 +15,11 @@ pub(super) fn too_large() -> Problem {
     Problem::new(413, "too large", format!("expected a body of at most {MAX_BODY} bytes"))
 }
 
+/// The coordinator has stopped.
+pub(super) fn stopping() -> Problem {
+    Problem::new(503, "stopping", "the coordinator has stopped")
+}
+
 /// The answer that states a problem.
 pub(super) fn refuse(problem: Problem) -> Response {
     let status = StatusCode::from_u16(problem.status).unwrap_or(StatusCode::INTERNAL_SERVER_ERROR);

@@ -13,19 +13,20 @@ use axum::response::{IntoResponse, Response};
 use axum::routing::{get, post};
 use serde::Deserialize;
 use tokio::sync::{mpsc, oneshot};
+use tokio::task::spawn_blocking;
 
 use super::admit::{Gate, admit, identify};
 use super::body::{self, parse};
 use super::caller::Caller;
 use super::change::Control;
 use super::command::Command;
-use super::problems::{MAX_BODY, json, refuse};
+use super::problems::{MAX_BODY, json, refuse, stopping};
 use super::shared::Shared;
 use super::{audit, events, metrics, requests};
 use crate::connections::{METRICS_TYPE, lock};
 use crate::hex::hex;
 use crate::record::{Digest, Key};
-use crate::request::{Client, Reply, Request};
+use crate::request::{Client, List, Reply, Request};
 use crate::tokens::{Right, Tokens};
 use covey_api::{CoflowSpec, CoflowStatus, Community, Page, Problem, Settings, Update};
 
@@ -104,10 +105,23 @@ async fn ask_of(api: &Api, client: Client, request: Request) -> Result<Reply, Pr
     if changes && let Some(problem) = api.shared.closed() {
         return Err(problem);
     }
-    let gone = || Problem::new(503, "stopping", "the coordinator has stopped");
     let (sender, answer) = oneshot::channel();
-    api.commands.send(Command::Request(client, request, sender)).await.map_err(|_| gone())?;
-    answer.await.map_err(|_| gone())?
+    api.commands.send(Command::Request(client, request, sender)).await.map_err(|_| stopping())?;
+    answer.await.map_err(|_| stopping())?
+}
+
+/// Reads a list, as JSON. Pages are made one after the other, on no thread that serves others.
+async fn read(api: &Api, list: List) -> Result<String, Problem> {
+    // The client may leave: then the thread goes on, with its permit.
+    let permit = api.shared.pages.clone().acquire_owned().await.map_err(|_| stopping())?;
+    let (sender, reader) = oneshot::channel();
+    api.commands.send(Command::List(list, sender)).await.map_err(|_| stopping())?;
+    let make = reader.await.map_err(|_| stopping())?;
+    let page = spawn_blocking(move || {
+        let _permit = permit;
+        json(&make())
+    });
+    page.await.map_err(|_| stopping())
 }
 
 /// The answer as a response.
@@ -126,6 +140,12 @@ fn respond(reply: Result<Reply, Problem>) -> Response {
         }
         Ok(reply) => body(json(&reply)).into_response(),
     }
+}
+
+/// A page of a list, as JSON, as a response.
+fn page(page: Result<String, Problem>) -> Response {
+    let body = |page| ([(header::CONTENT_TYPE, "application/json")], page).into_response();
+    page.map_or_else(refuse, body)
 }
 
 fn etag(status: &CoflowStatus) -> String {
@@ -259,13 +279,13 @@ async fn community(
 type Asked = Result<Query<BTreeMap<String, String>>, QueryRejection>;
 
 /// The parameters of a request for a list: where it begins, how long it is, and others.
-struct List {
+struct ListQuery {
     cursor: Option<String>,
     limit: usize,
     others: BTreeMap<String, String>,
 }
 
-fn asked(query: Asked) -> Result<List, Problem> {
+fn asked(query: Asked) -> Result<ListQuery, Problem> {
     let bad = |detail: String| Problem::new(400, "bad parameter", detail);
     let mut others = query.map_err(|error| bad(error.to_string()))?.0;
     let limit = match others.remove("limit") {
@@ -275,7 +295,7 @@ fn asked(query: Asked) -> Result<List, Problem> {
             limit.ok_or_else(|| bad(format!("limit: expected 1 to {MAX_PAGE}, found '{text}'")))?
         }
     };
-    Ok(List { cursor: others.remove("cursor"), limit, others })
+    Ok(ListQuery { cursor: others.remove("cursor"), limit, others })
 }
 
 fn cursor<T: std::str::FromStr + Default>(text: Option<&str>) -> Result<T, Problem> {
@@ -295,80 +315,80 @@ fn no_others(others: &BTreeMap<String, String>) -> Result<(), Problem> {
 
 async fn list(State(api): State<Arc<Api>>, query: Asked) -> Response {
     let request = async {
-        let mut list = asked(query)?;
-        let all = match list.others.remove("state").as_deref() {
+        let mut query = asked(query)?;
+        let all = match query.others.remove("state").as_deref() {
             None | Some("present") => false,
             Some("all") => true,
             Some(_) => {
                 return Err(Problem::new(400, "bad parameter", "state: expected present or all"));
             }
         };
-        no_others(&list.others)?;
-        let from = cursor(list.cursor.as_deref())?;
-        ask(&api, Request::List { from, limit: list.limit, all }).await
+        no_others(&query.others)?;
+        let from = cursor(query.cursor.as_deref())?;
+        read(&api, List::Coflows { from, limit: query.limit, all }).await
     };
-    respond(request.await)
+    page(request.await)
 }
 
 async fn schedule(State(api): State<Arc<Api>>, query: Asked) -> Response {
     let request = async {
-        let list = asked(query)?;
-        no_others(&list.others)?;
-        let from = match list.cursor.as_deref().and_then(|text| text.split_once('.')) {
+        let query = asked(query)?;
+        no_others(&query.others)?;
+        let from = match query.cursor.as_deref().and_then(|text| text.split_once('.')) {
             Some((coflow, flow)) => (cursor(Some(coflow))?, cursor(Some(flow))?),
-            None => (cursor(list.cursor.as_deref())?, 0),
+            None => (cursor(query.cursor.as_deref())?, 0),
         };
-        ask(&api, Request::Schedule { from, limit: list.limit }).await
+        read(&api, List::Schedule { from, limit: query.limit }).await
     };
-    respond(request.await)
+    page(request.await)
 }
 
 async fn flows(State(api): State<Arc<Api>>, query: Asked) -> Response {
     let request = async {
-        let mut list = asked(query)?;
-        let why = match list.others.remove("why").as_deref() {
+        let mut query = asked(query)?;
+        let why = match query.others.remove("why").as_deref() {
             None | Some("false") => false,
             Some("true") => true,
             Some(_) => {
                 return Err(Problem::new(400, "bad parameter", "why: expected true or false"));
             }
         };
-        no_others(&list.others)?;
-        let from = cursor(list.cursor.as_deref())?;
-        ask(&api, Request::Flows { from, limit: list.limit, why }).await
+        no_others(&query.others)?;
+        let from = cursor(query.cursor.as_deref())?;
+        read(&api, List::Flows { from, limit: query.limit, why }).await
     };
-    respond(request.await)
+    page(request.await)
 }
 
 async fn agents(State(api): State<Arc<Api>>, query: Asked) -> Response {
     let request = async {
-        let list = asked(query)?;
-        no_others(&list.others)?;
-        let from = cursor(list.cursor.as_deref())?;
-        ask(&api, Request::Agents { from, limit: list.limit }).await
+        let query = asked(query)?;
+        no_others(&query.others)?;
+        let from = cursor(query.cursor.as_deref())?;
+        read(&api, List::Agents { from, limit: query.limit }).await
     };
-    respond(request.await)
+    page(request.await)
 }
 
 async fn relays(State(api): State<Arc<Api>>, query: Asked) -> Response {
     let request = async {
-        let list = asked(query)?;
-        no_others(&list.others)?;
-        let from = cursor(list.cursor.as_deref())?;
-        let (items, next) = api.shared.relays.list(from, list.limit);
-        Ok(Reply::Relays(Page { items, next: next.map(|session| session.to_string()) }))
+        let query = asked(query)?;
+        no_others(&query.others)?;
+        let from = cursor(query.cursor.as_deref())?;
+        let (items, next) = api.shared.relays.list(from, query.limit);
+        Ok(json(&Page { items, next: next.map(|session| session.to_string()) }))
     };
-    respond(request.await)
+    page(request.await)
 }
 
 async fn waiting(State(api): State<Arc<Api>>, query: Asked) -> Response {
     let request = async {
-        let list = asked(query)?;
-        no_others(&list.others)?;
-        let from = cursor(list.cursor.as_deref())?;
-        ask(&api, Request::Waiting { from, limit: list.limit }).await
+        let query = asked(query)?;
+        no_others(&query.others)?;
+        let from = cursor(query.cursor.as_deref())?;
+        read(&api, List::Waiting { from, limit: query.limit }).await
     };
-    respond(request.await)
+    page(request.await)
 }
 
 async fn coordinator(State(api): State<Arc<Api>>) -> Response {
@@ -456,7 +476,7 @@ async fn draining(api: &Api, port: &str, draining: Option<bool>) -> Response {
 }
 
 fn as_json(value: &impl serde::Serialize) -> Response {
-    ([(header::CONTENT_TYPE, "application/json")], json(value)).into_response()
+    page(Ok(json(value)))
 }
 
 /// Events since the one that `Last-Event-ID` names, or from now on.

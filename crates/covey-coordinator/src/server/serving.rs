@@ -58,6 +58,9 @@ const WAITING: usize = 8192;
 /// Large bodies of requests that are read at a time.
 const LARGE_BODIES: usize = 1;
 
+/// Pages of lists that are made at a time.
+const PAGES: usize = 1;
+
 impl Server {
     /// Reads the journal and begins to listen. To be called in a runtime.
     ///
@@ -158,6 +161,7 @@ impl Server {
             policy: Mutex::new(config.policy.clone()),
             max_flows: AtomicUsize::new(config.core.max_flows),
             large_bodies: Arc::new(Semaphore::new(LARGE_BODIES)),
+            pages: Arc::new(Semaphore::new(PAGES)),
             tenants: Mutex::new(config.tenants.clone()),
             rate: Rate::new(config.max_requests_per_s),
             rates: Rates::default(),

@@ -40,6 +40,8 @@ pub(super) struct Shared {
     pub max_flows: AtomicUsize,
     /// So many large bodies are read at a time.
     pub large_bodies: Arc<Semaphore>,
+    /// So many pages of lists are made at a time.
+    pub pages: Arc<Semaphore>,
     /// The weights of tenants.
     pub tenants: Mutex<Weights>,
     /// How many requests a second there may be.

@@ -9,6 +9,7 @@ use std::ops::RangeInclusive;
 
 use covey_core::{Address, Observed, Time};
 use covey_proto::{Appearance, FlowId, FlowKey};
+use imbl::OrdMap;
 
 use crate::record::Registrant;
 
@@ -41,12 +42,15 @@ pub(super) struct AnnouncedFlow {
     former: Option<FlowId>,
 }
 
+/// Flows that no application has named, by id. A copy shares them until they change.
+pub(super) type AnnouncedFlows = OrdMap<u64, AnnouncedFlow>;
+
 /// The flows that no application has named, and the addresses of hosts.
 #[derive(Debug, Default)]
 pub(super) struct Announced {
     given: u64,
     /// By id.
-    flows: BTreeMap<u64, AnnouncedFlow>,
+    flows: AnnouncedFlows,
     /// Their ids, by the sending port and the number.
     ids: BTreeMap<(u32, u64), u64>,
     /// Ids by those that the flows had before: their agents use them until they have heard of the new ones.
@@ -83,14 +87,13 @@ impl Announced {
         self.flows.get(&id.0)
     }
 
-    /// All of them, by id.
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (FlowId, &mut AnnouncedFlow)> {
-        self.flows.iter_mut().map(|(id, flow)| (FlowId(*id), flow))
+    pub fn get_mut(&mut self, id: FlowId) -> Option<&mut AnnouncedFlow> {
+        self.flows.get_mut(&id.0)
     }
 
-    /// Those with this id or a later one.
-    pub fn since(&self, id: u64) -> impl Iterator<Item = (FlowId, &AnnouncedFlow)> {
-        self.flows.range(id..).map(|(id, flow)| (FlowId(*id), flow))
+    /// A copy of all of them.
+    pub fn flows(&self) -> AnnouncedFlows {
+        self.flows.clone()
     }
 
     /// The next flow between these ends belongs to a community, as this client says.

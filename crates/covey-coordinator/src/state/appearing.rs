@@ -244,7 +244,8 @@ impl CoordinatorState {
     pub(super) fn end_silent(&mut self) {
         let (now, silent_after_s) = (self.now, self.config.silent_after_s);
         let mut silent = Vec::new();
-        for (id, flow) in self.announced.iter_mut() {
+        for id in self.announced.ids() {
+            let Some(flow) = self.announced.get_mut(id) else { continue };
             let key = self.coflows.ids.key(FlowKey::of_id(id));
             let of_group = key.and_then(|key| Some((key, self.coflows.get(key.coflow)?)));
             let waits = of_group.is_none_or(|(key, coflow)| {

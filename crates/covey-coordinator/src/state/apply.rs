@@ -147,7 +147,7 @@ impl CoordinatorState {
         };
         let coflow = Coflow {
             id,
-            about,
+            about: about.into(),
             open: spec.open,
             revision: 0,
             flows: Flows::new(self.now),

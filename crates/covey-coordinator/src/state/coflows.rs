@@ -1,9 +1,11 @@
 //! The coflows that are registered, by their serial numbers, and those that have gone.
 
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use covey_core::{CoflowId, Compression, Lineage, Time};
 use covey_proto::{FlowAnnouncement, FlowId, FlowKey, FlowOpening};
+use imbl::OrdMap;
 
 use super::flow_ids::FlowIds;
 use super::flows::{Flow, Flows, Served, Stage, ports};
@@ -47,11 +49,11 @@ impl OwnKey {
 }
 
 /// A coflow that is present.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Coflow {
     /// What the policy calls it.
     pub id: CoflowId,
-    pub about: About,
+    pub about: Arc<About>,
     /// Whether more flows are to come.
     pub open: bool,
     /// Grows with each update: the entity tag.
@@ -129,10 +131,13 @@ impl Tally {
     }
 }
 
+/// Coflows that are present, by number. A copy shares them until they change.
+pub(super) type Present = OrdMap<u64, Arc<Coflow>>;
+
 /// All coflows that the coordinator knows.
 #[derive(Debug, Default)]
 pub(super) struct Coflows {
-    present: BTreeMap<u64, Coflow>,
+    present: Present,
     pub gone: Gone,
     pub dags: Dags,
     /// DAGs of groups of the policy's own making, which numbers them by itself.
@@ -158,7 +163,12 @@ pub(super) struct Coflows {
 
 impl Coflows {
     pub fn get(&self, serial: u64) -> Option<&Coflow> {
-        self.present.get(&serial)
+        self.present.get(&serial).map(Arc::as_ref)
+    }
+
+    /// A copy of the present ones.
+    pub fn present(&self) -> Present {
+        self.present.clone()
     }
 
     pub fn contains(&self, serial: u64) -> bool {
@@ -172,7 +182,7 @@ impl Coflows {
 
     /// Changes a coflow, but not what it counts as: for that there is [`Coflows::change`].
     pub fn get_mut(&mut self, serial: u64) -> Option<&mut Coflow> {
-        self.present.get_mut(&serial)
+        get_mut(&mut self.present, serial)
     }
 
     /// Changes a coflow, and what it counts as.
@@ -181,7 +191,7 @@ impl Coflows {
         serial: u64,
         change: impl FnOnce(&mut Coflow, &mut Leases) -> T,
     ) -> Option<T> {
-        let coflow = self.present.get_mut(&serial)?;
+        let coflow = get_mut(&mut self.present, serial)?;
         let before = coflow.tally();
         let result = change(coflow, &mut self.leases);
         self.tally.replace(before, coflow.tally());
@@ -190,7 +200,7 @@ impl Coflows {
 
     /// The coflow's lease is to be looked at then.
     pub fn look_at(&mut self, serial: u64, at: Time) {
-        if let Some(coflow) = self.present.get_mut(&serial) {
+        if let Some(coflow) = get_mut(&mut self.present, serial) {
             self.leases.look_at(serial, &mut coflow.lease, at);
         }
     }
@@ -214,11 +224,12 @@ impl Coflows {
 
     /// The present ones from this number on, ascending.
     pub fn range(&self, from: u64) -> impl Iterator<Item = (u64, &Coflow)> {
-        self.present.range(from..).map(|(serial, coflow)| (*serial, coflow))
+        range(&self.present, from)
     }
 
-    pub fn iter_mut(&mut self) -> impl Iterator<Item = (u64, &mut Coflow)> {
-        self.present.iter_mut().map(|(serial, coflow)| (*serial, coflow))
+    /// The numbers of the present ones, ascending.
+    pub fn serials(&self) -> Vec<u64> {
+        self.present.keys().copied().collect()
     }
 
     /// The serial number of the coflow that the policy calls so.
@@ -228,7 +239,7 @@ impl Coflows {
 
     /// The present coflow that the policy calls so.
     pub fn of(&self, id: CoflowId) -> Option<&Coflow> {
-        self.present.get(self.serials.get(id.index())?)
+        self.get(*self.serials.get(id.index())?)
     }
 
     /// The lineage of a coflow, present or remembered.
@@ -267,7 +278,7 @@ impl Coflows {
             let keys = usize::from(coflow.about.key.is_some());
             self.held.add(&owner.token, Held { coflows: 1, flows: 0, keys });
         }
-        self.present.insert(serial, coflow);
+        self.present.insert(serial, Arc::new(coflow));
     }
 
     fn note_key(&mut self, owner: &Option<Registrant>, key: Option<&Key>, serial: u64) {
@@ -283,7 +294,7 @@ impl Coflows {
         for &parent in &there {
             self.waiting_for.entry(parent).or_default().insert(serial);
         }
-        if let Some(coflow) = self.present.get_mut(&serial) {
+        if let Some(coflow) = self.get_mut(serial) {
             coflow.waits_for = there;
         }
     }
@@ -293,7 +304,7 @@ impl Coflows {
         let children = self.waiting_for.remove(&parent).unwrap_or_default();
         let present = &mut self.present;
         let is_free = |child: &u64| {
-            present.get_mut(child).is_some_and(|coflow| {
+            get_mut(present, *child).is_some_and(|coflow| {
                 coflow.waits_for.remove(&parent) && coflow.waits_for.is_empty()
             })
         };
@@ -303,7 +314,7 @@ impl Coflows {
     /// Adds flows to a coflow, with their ids.
     pub fn extend(&mut self, serial: u64, flows: Vec<Flow>, ids: &[u64]) {
         self.note_ports(serial, &flows);
-        let Some(coflow) = self.present.get_mut(&serial) else { return };
+        let Some(coflow) = get_mut(&mut self.present, serial) else { return };
         if let Some(owner) = &coflow.about.owner {
             self.held.add(&owner.token, Held { flows: flows.len(), ..Held::default() });
         }
@@ -337,7 +348,7 @@ impl Coflows {
             coflow.flows.leave(from.flow, now)
         });
         let (mut flow, mut names) = left??;
-        let coflow = self.present.get_mut(&from.coflow)?;
+        let coflow = get_mut(&mut self.present, from.coflow)?;
         // Its data are what they were.
         flow.ratio = flow.ratio.or(coflow.about.ratio);
         self.ids.replace(from.coflow, coflow.flows.ids_mut(), from.flow, rest);
@@ -348,7 +359,7 @@ impl Coflows {
             flow.stage = Stage::Active;
         }
         self.extend(to, vec![flow], &[id.0]);
-        let coflow = self.present.get_mut(&to)?;
+        let coflow = self.get_mut(to)?;
         coflow.flows.note_joined(names);
         // The rate of 0 differs from the next plan's, so the flow's agent is told the new rate.
         coflow.served.insert(index, Served { flow: index, rate: 0.0, codec: None });
@@ -373,7 +384,7 @@ impl Coflows {
         };
         let coflow = Coflow {
             id,
-            about,
+            about: Arc::new(about),
             open: false,
             revision: 0,
             flows: Flows::of_group(now),
@@ -404,7 +415,7 @@ impl Coflows {
             coflow.unserve(from.flow);
             coflow.flows.leave(from.flow, now)
         });
-        let coflow = self.present.get_mut(&from.coflow)?;
+        let coflow = get_mut(&mut self.present, from.coflow)?;
         self.ids.replace(from.coflow, coflow.flows.ids_mut(), from.flow, rest.0);
         taken?
     }
@@ -419,7 +430,7 @@ impl Coflows {
         mut give: impl FnMut() -> FlowId,
         now: Time,
     ) {
-        let Some(coflow) = self.present.get_mut(&to.coflow) else { return };
+        let Some(coflow) = get_mut(&mut self.present, to.coflow) else { return };
         let there = coflow.flows.len() as u32;
         let empty = Flow { stage: Stage::Ended, sent: 0.0, wire: 0.0, ..flow };
         if to.flow >= there {
@@ -438,7 +449,7 @@ impl Coflows {
     }
 
     /// A group of the policy's own making has gone. Nothing is remembered of it.
-    pub fn end_group(&mut self, serial: u64) -> Option<Coflow> {
+    pub fn end_group(&mut self, serial: u64) -> Option<Arc<Coflow>> {
         let coflow = self.remove(serial)?;
         self.own_dags.forget(coflow.about.lineage.external);
         Some(coflow)
@@ -456,7 +467,7 @@ impl Coflows {
     /// These are the former names of a flow, oldest first.
     pub fn set_former(&mut self, id: FlowId, names: Vec<FlowKey>) {
         let Some(key) = self.ids.key(FlowKey::of_id(id)) else { return };
-        let Some(coflow) = self.present.get_mut(&key.coflow) else { return };
+        let Some(coflow) = get_mut(&mut self.present, key.coflow) else { return };
         names.iter().for_each(|name| self.ids.add_former(*name, id));
         coflow.flows.set_former(key.flow, names);
     }
@@ -489,9 +500,9 @@ impl Coflows {
     }
 
     /// A coflow has gone: only its summary stays, and not for ever.
-    pub fn retire(&mut self, serial: u64, end_s: f64, removed: bool) -> Option<Coflow> {
+    pub fn retire(&mut self, serial: u64, end_s: f64, removed: bool) -> Option<Arc<Coflow>> {
         let coflow = self.remove(serial)?;
-        let Coflow { about, flows, .. } = &coflow;
+        let Coflow { about, flows, .. } = &*coflow;
         self.gone.insert(Summary {
             id: serial,
             name: about.name.clone(),
@@ -507,9 +518,9 @@ impl Coflows {
         Some(coflow)
     }
 
-    fn remove(&mut self, serial: u64) -> Option<Coflow> {
+    fn remove(&mut self, serial: u64) -> Option<Arc<Coflow>> {
         let coflow = self.present.remove(&serial)?;
-        let Coflow { about, flows, lease, waits_for, .. } = &coflow;
+        let Coflow { about, flows, lease, waits_for, .. } = &*coflow;
         for parent in waits_for {
             if let Some(children) = self.waiting_for.get_mut(parent) {
                 children.remove(&serial);
@@ -549,8 +560,8 @@ impl Coflows {
             }
         }
         while let Some(summary) = self.gone.pop(max, before, limits) {
-            if let Some(key) = summary.key {
-                self.keys.remove(&OwnKey::of(&summary.owner, &key));
+            if let Some(key) = &summary.key {
+                self.keys.remove(&OwnKey::of(&summary.owner, key));
             }
             self.dags.forget(summary.lineage.0);
         }
@@ -568,4 +579,14 @@ impl Coflows {
         let waiting: usize = self.waiting_for.values().map(BTreeSet::len).sum();
         self.present.len() + self.serials.len() + self.leases.len() + memory + waiting
     }
+}
+
+/// Coflows from this number on, ascending.
+pub(super) fn range(present: &Present, from: u64) -> impl Iterator<Item = (u64, &Coflow)> {
+    present.range(from..).map(|(serial, coflow)| (*serial, &**coflow))
+}
+
+/// Changes a coflow. Whoever has a copy of all still has it as it was.
+fn get_mut(present: &mut Present, serial: u64) -> Option<&mut Coflow> {
+    present.get_mut(&serial).map(Arc::make_mut)
 }

@@ -1,8 +1,7 @@
 //! The ids of flows, and which flows they are.
 
-use std::collections::BTreeMap;
-
 use covey_proto::{FlowId, FlowKey};
+use imbl::OrdMap;
 
 /// Flows of a coflow whose ids and indices go up together.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -22,14 +21,14 @@ impl IdRun {
     }
 }
 
-/// The ids of the flows of all coflows that are present. An id is given once.
-#[derive(Debug, Default)]
+/// The ids of the flows of all coflows that are present. An id is given once. A copy shares them until they change.
+#[derive(Debug, Default, Clone)]
 pub(super) struct FlowIds {
     next: u64,
     /// By the first id of each run: the coflow, and the run.
-    runs: BTreeMap<u64, (u64, IdRun)>,
+    runs: OrdMap<u64, (u64, IdRun)>,
     /// Former names of flows that have changed their coflow, and the flows' ids.
-    former: BTreeMap<FlowKey, FlowId>,
+    former: OrdMap<FlowKey, FlowId>,
 }
 
 impl FlowIds {
@@ -116,7 +115,7 @@ impl FlowIds {
     pub fn key(&self, name: FlowKey) -> Option<FlowKey> {
         let id = name.id().or_else(|| self.former.get(&name).copied());
         let Some(FlowId(id)) = id else { return Some(name) };
-        let (_, (coflow, run)) = self.runs.range(..=id).next_back()?;
+        let (_, (coflow, run)) = self.runs.get_prev(&id)?;
         let offset = u32::try_from(id - run.first).ok().filter(|offset| *offset < run.count)?;
         Some(FlowKey { coflow: *coflow, flow: run.index + offset })
     }

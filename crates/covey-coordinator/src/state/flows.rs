@@ -99,7 +99,7 @@ pub(super) struct Taken {
 }
 
 /// The flows of a coflow by index, and what they add up to. The counts always agree with the stages.
-#[derive(Debug)]
+#[derive(Debug, Clone)]
 pub(super) struct Flows {
     list: Vec<Flow>,
     /// Their ids, by index.

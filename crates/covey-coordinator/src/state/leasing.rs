@@ -47,7 +47,8 @@ impl CoordinatorState {
     pub(super) fn keep_all(&mut self) {
         self.coflows.leases.take_changed();
         let mut expired = Vec::new();
-        for (serial, Coflow { lease, .. }) in self.coflows.iter_mut() {
+        for serial in self.coflows.serials() {
+            let Some(Coflow { lease, .. }) = self.coflows.get_mut(serial) else { continue };
             if !lease.wanes {
                 lease.kept_until = self.now + lease.lease_s.unwrap_or(self.config.lease_s);
             } else if lease.kept_until.due(self.now) {

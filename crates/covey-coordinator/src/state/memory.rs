@@ -2,8 +2,10 @@
 
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
+use std::sync::Arc;
 
 use covey_core::{Lineage, Time};
+use imbl::OrdMap;
 
 use crate::limits::Limits;
 use crate::record::{Key, Registrant, Summary};
@@ -78,10 +80,13 @@ impl Dags {
     }
 }
 
+/// What is remembered of coflows that have gone, by number. A copy shares all until it changes.
+pub(super) type Summaries = OrdMap<u64, Arc<Summary>>;
+
 /// Coflows that have gone, for those who still ask for them. All fields name the same coflows.
 #[derive(Debug, Default)]
 pub(super) struct Gone {
-    summaries: BTreeMap<u64, Summary>,
+    summaries: Summaries,
     /// Their numbers, by place: in the order in which they went.
     order: BTreeMap<u64, u64>,
     /// The place of the next.
@@ -102,7 +107,12 @@ struct Places {
 
 impl Gone {
     pub fn get(&self, serial: u64) -> Option<&Summary> {
-        self.summaries.get(&serial)
+        self.summaries.get(&serial).map(Arc::as_ref)
+    }
+
+    /// A copy of all.
+    pub fn summaries(&self) -> Summaries {
+        self.summaries.clone()
     }
 
     pub fn contains(&self, serial: u64) -> bool {
@@ -115,14 +125,15 @@ impl Gone {
         Some(Lineage { external, internal })
     }
 
-    /// Their numbers from this one on, ascending.
-    pub fn range(&self, from: u64) -> impl Iterator<Item = u64> {
-        self.summaries.range(from..).map(|(serial, _)| *serial)
+    /// Their numbers, ascending.
+    #[cfg(test)]
+    pub fn serials(&self) -> Vec<u64> {
+        self.summaries.keys().copied().collect()
     }
 
     /// In the order in which they went.
     pub fn in_order(&self) -> impl Iterator<Item = &Summary> {
-        self.order.values().filter_map(|serial| self.summaries.get(serial))
+        self.order.values().filter_map(|serial| self.get(*serial))
     }
 
     /// How many there are of a token, and how many of those have a key.
@@ -141,13 +152,13 @@ impl Gone {
             places.all.insert(place);
             places.keyed.extend(summary.key.as_ref().map(|_| place));
         }
-        self.summaries.insert(summary.id, summary);
+        self.summaries.insert(summary.id, Arc::new(summary));
     }
 
     /// Forgets the key of the coflow of a token that went first of those with keys. Returns its owner and the key.
     pub fn pop_key(&mut self, token: &str) -> Option<(Option<Registrant>, Key)> {
         let place = self.of_token.get_mut(token)?.keyed.pop_first()?;
-        let summary = self.summaries.get_mut(self.order.get(&place)?)?;
+        let summary = Arc::make_mut(self.summaries.get_mut(self.order.get(&place)?)?);
         Some((summary.owner.clone(), summary.key.take()?))
     }
 
@@ -157,7 +168,7 @@ impl Gone {
         max: usize,
         before: Time,
         limits: &BTreeMap<String, Limits>,
-    ) -> Option<Summary> {
+    ) -> Option<Arc<Summary>> {
         let place = self.old(before).or_else(|| self.above(limits)).or_else(|| self.above_all(max));
         let serial = self.order.remove(&place?)?;
         let summary = self.summaries.remove(&serial)?;

@@ -75,12 +75,16 @@ impl CoordinatorState {
             }
         }
         let mut changed = Vec::new();
-        for (_, coflow) in self.coflows.iter_mut() {
+        for serial in self.coflows.serials() {
+            let Some(coflow) = self.coflows.get(serial) else { continue };
             let (compression, remaining) = std::mem::take(&mut wanted[coflow.id.index()]);
-            if coflow.compression != compression || coflow.remaining != remaining {
-                changed.push(coflow.id);
+            if coflow.compression == compression && coflow.remaining == remaining {
+                continue;
             }
-            (coflow.compression, coflow.remaining) = (compression, remaining);
+            changed.push(coflow.id);
+            if let Some(coflow) = self.coflows.get_mut(serial) {
+                (coflow.compression, coflow.remaining) = (compression, remaining);
+            }
         }
         changed
     }

@@ -68,32 +68,7 @@ impl CoordinatorState {
                 self.effects.answer(request, answer);
                 None
             }
-            Request::List { from, limit, all } => {
-                let page = Reply::Coflows(self.list(from, limit, all));
-                self.effects.answer(request, Ok(page));
-                None
-            }
-            Request::Schedule { from, limit } => {
-                let page = Reply::Schedule(self.rates(from, limit));
-                self.effects.answer(request, Ok(page));
-                None
-            }
-            Request::Flows { from, limit, why } => {
-                let page = Reply::Flows(self.unnamed_flows(from, limit, why));
-                self.effects.answer(request, Ok(page));
-                None
-            }
-            Request::Waiting { from, limit } => {
-                let page = Reply::Waiting(self.waiting(from, limit));
-                self.effects.answer(request, Ok(page));
-                None
-            }
             Request::Drain { port, draining } => self.drain(request, port, draining).err(),
-            Request::Agents { from, limit } => {
-                let page = Reply::Agents(self.list_agents(from, limit));
-                self.effects.answer(request, Ok(page));
-                None
-            }
         };
         if let Some(problem) = refused {
             self.effects.answer(request, Err(problem));

@@ -1,14 +1,15 @@
 //! Why coflows have no rate.
 
 use std::borrow::Cow;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use covey_api::{FullLink, Page, Waiting};
 use covey_core::Group;
 
-use super::coflows::Coflow;
+use super::coflows::{Coflow, Present, range};
 use super::coordinator::CoordinatorState;
 use super::flows::Stage;
+use crate::layers::LayerOf;
 
 /// The most links that are named for a coflow.
 const MAX_LINKS: usize = 4;
@@ -32,45 +33,21 @@ enum Link {
 type Users = BTreeMap<u64, f64>;
 
 /// What is known of the plan and the rates in force, for all coflows.
-struct InForce {
-    users: BTreeMap<Link, Users>,
+pub(super) struct InForce {
+    present: Present,
     /// The places of coflows in the order of the plan, by what the policy calls them; `usize::MAX`: none.
     places: Vec<usize>,
-}
-
-impl InForce {
-    /// The place of a coflow; the last of all if it has none.
-    fn place(&self, coflow: &Coflow) -> usize {
-        self.places.get(coflow.id.index()).copied().unwrap_or(usize::MAX)
-    }
+    layers: LayerOf,
+    /// Bytes per second of each link, those out of all ports first.
+    capacity: Vec<f64>,
+    /// Ports whose agents are away.
+    away: BTreeSet<u32>,
 }
 
 impl CoordinatorState {
-    /// Coflows that have no rate, with numbers from `from` on. This looks at all rates.
-    pub(super) fn waiting(&self, from: u64, limit: usize) -> Page<Waiting> {
-        let waiting = self.coflows.range(from).filter(|(_, coflow)| coflow.served.is_empty());
-        let waiting: Vec<(u64, &Coflow)> = waiting.take(limit + 1).collect();
-        let next = waiting.get(limit).map(|(serial, _)| serial.to_string());
-        let in_force = match waiting.is_empty() {
-            true => InForce { users: BTreeMap::new(), places: Vec::new() },
-            false => self.in_force(),
-        };
-        let items = waiting.into_iter().take(limit);
-        let items = items.map(|(serial, coflow)| self.why(serial, coflow, &in_force)).collect();
-        Page { items, next }
-    }
-
-    fn in_force(&self) -> InForce {
-        let mut users: BTreeMap<Link, Users> = BTreeMap::new();
-        for (serial, coflow) in self.coflows.range(0) {
-            for served in coflow.served.values() {
-                let Some(flow) = coflow.flows.get(served.flow) else { continue };
-                for link in [Link::Out(flow.src), Link::In(flow.dst)] {
-                    *users.entry(link).or_default().entry(serial).or_default() += served.rate;
-                }
-            }
-        }
-        let mut places = Vec::new();
+    /// A copy of what decides which coflows wait.
+    pub(super) fn in_force(&self) -> InForce {
+        let mut places = vec![usize::MAX; self.driver.state().slots()];
         for (place, (_, entry)) in self.driver.ranking().entries.iter().enumerate() {
             let id = match entry.group {
                 Group::AllFlows => continue,
@@ -79,20 +56,55 @@ impl CoordinatorState {
             };
             // The plan may still name a coflow that has left.
             if self.driver.state().is_present(id) {
-                let index = id.index();
-                if places.len() <= index {
-                    places.resize(index + 1, usize::MAX);
-                }
-                places[index] = place.min(places[index]);
+                places[id.index()] = place.min(places[id.index()]);
             }
         }
-        InForce { users, places }
+        let away = self.agents.iter().filter(|(_, agent)| agent.is_away);
+        InForce {
+            present: self.coflows.present(),
+            places,
+            layers: self.driver.layers().clone(),
+            capacity: self.driver.state().fabric().capacity().to_vec(),
+            away: away.map(|(port, _)| port).collect(),
+        }
+    }
+}
+
+impl InForce {
+    /// Coflows that have no rate, with numbers from `from` on. This looks at all rates.
+    pub fn waiting(&self, from: u64, limit: usize) -> Page<Waiting> {
+        let waiting = range(&self.present, from).filter(|(_, coflow)| coflow.served.is_empty());
+        let waiting: Vec<(u64, &Coflow)> = waiting.take(limit + 1).collect();
+        let next = waiting.get(limit).map(|(serial, _)| serial.to_string());
+        let all = if waiting.is_empty() { BTreeMap::new() } else { self.users() };
+        let items = waiting.into_iter().take(limit);
+        let items = items.map(|(serial, coflow)| self.why(serial, coflow, &all)).collect();
+        Page { items, next }
     }
 
-    fn why(&self, serial: u64, coflow: &Coflow, in_force: &InForce) -> Waiting {
+    /// What uses each link.
+    fn users(&self) -> BTreeMap<Link, Users> {
+        let mut all: BTreeMap<Link, Users> = BTreeMap::new();
+        for (serial, coflow) in range(&self.present, 0) {
+            for served in coflow.served.values() {
+                let Some(flow) = coflow.flows.get(served.flow) else { continue };
+                for link in [Link::Out(flow.src), Link::In(flow.dst)] {
+                    *all.entry(link).or_default().entry(serial).or_default() += served.rate;
+                }
+            }
+        }
+        all
+    }
+
+    /// The place of a coflow; the last of all if it has none.
+    fn place(&self, coflow: &Coflow) -> usize {
+        self.places.get(coflow.id.index()).copied().unwrap_or(usize::MAX)
+    }
+
+    fn why(&self, serial: u64, coflow: &Coflow, all: &BTreeMap<Link, Users>) -> Waiting {
         let first = coflow.flows.unfinished().next().map(|(index, _)| index);
-        let layer = first.map_or(0, |index| self.driver.layers().of(coflow.policy_flow(index)));
-        let place = Some(in_force.place(coflow)).filter(|place| *place < usize::MAX);
+        let layer = first.map_or(0, |index| self.layers.of(coflow.policy_flow(index)));
+        let place = Some(self.place(coflow)).filter(|place| *place < usize::MAX);
         let stages = || coflow.flows.unfinished().map(|(_, flow)| flow.stage);
         let mut waiting =
             Waiting { coflow: serial, why: "".into(), layer, place, behind: vec![], lost: vec![] };
@@ -101,7 +113,7 @@ impl CoordinatorState {
         } else if !coflow.waits_for.is_empty() {
             "parents".into()
         } else if stages().any(|stage| stage == Stage::Active) {
-            waiting.behind = self.full_links(coflow, in_force);
+            waiting.behind = self.full_links(coflow, all);
             if waiting.behind.is_empty() { "policy".into() } else { "behind".into() }
         } else if stages().any(|stage| stage == Stage::Stalled) {
             waiting.lost = self.lost_ports(coflow);
@@ -113,7 +125,7 @@ impl CoordinatorState {
     }
 
     /// The fullest links of a coflow that others fill, fullest first; then by port.
-    fn full_links(&self, coflow: &Coflow, in_force: &InForce) -> Vec<FullLink> {
+    fn full_links(&self, coflow: &Coflow, all: &BTreeMap<Link, Users>) -> Vec<FullLink> {
         let active = coflow.flows.unfinished().filter(|(_, flow)| flow.stage == Stage::Active);
         let links =
             active.take(MAX_FLOWS).flat_map(|(_, flow)| [Link::Out(flow.src), Link::In(flow.dst)]);
@@ -121,7 +133,7 @@ impl CoordinatorState {
         links.sort_unstable();
         links.dedup();
         let used = |link: &Link| {
-            let users = in_force.users.get(link)?;
+            let users = all.get(link)?;
             let part = users.values().sum::<f64>() / self.capacity(*link);
             (part >= FULL).then_some((*link, part, users))
         };
@@ -132,7 +144,7 @@ impl CoordinatorState {
             let mut most: Vec<(u64, f64)> = users.iter().map(|(id, rate)| (*id, *rate)).collect();
             most.sort_by(|a, b| b.1.total_cmp(&a.1));
             let mut coflows: Vec<u64> = most.iter().take(MAX_COFLOWS).map(|(id, _)| *id).collect();
-            let place = |id: u64| self.coflows.get(id).map(|coflow| in_force.place(coflow));
+            let place = |id: u64| self.present.get(&id).map(|coflow| self.place(coflow));
             coflows.sort_by_key(|&id| (place(id), id));
             let (port, direction) = match link {
                 Link::Out(port) => (port, "out"),
@@ -146,11 +158,9 @@ impl CoordinatorState {
 
     /// Bytes per second of a link.
     fn capacity(&self, link: Link) -> f64 {
-        let ports = self.agents.ports() as usize;
-        let capacity = self.driver.state().fabric().capacity();
         match link {
-            Link::Out(port) => capacity[port as usize],
-            Link::In(port) => capacity[ports + port as usize],
+            Link::Out(port) => self.capacity[port as usize],
+            Link::In(port) => self.capacity[self.capacity.len() / 2 + port as usize],
         }
     }
 
@@ -158,7 +168,7 @@ impl CoordinatorState {
     fn lost_ports(&self, coflow: &Coflow) -> Vec<u32> {
         let stalled = coflow.flows.unfinished().filter(|(_, flow)| flow.stage == Stage::Stalled);
         let ports = stalled.take(MAX_FLOWS).flat_map(|(_, flow)| [flow.src, flow.dst]);
-        let mut ports: Vec<u32> = ports.filter(|port| self.agents.get(*port).is_away).collect();
+        let mut ports: Vec<u32> = ports.filter(|port| self.away.contains(port)).collect();
         ports.sort_unstable();
         ports.dedup();
         ports.truncate(MAX_LOST);

@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use covey_agent::{Agent, Progress};
 use covey_api::Flow;
-use covey_coordinator::{Event, Key, Output, Population, Record, Reply, Request, RequestId};
+use covey_coordinator::{Event, Key, List, Output, Population, Record, Reply, Request, RequestId};
 use covey_core::{SplitMix, Time};
 use covey_proto::{Ended, FromAgent, ToAgent};
 
@@ -121,10 +121,9 @@ impl World {
         }
     }
 
-    fn stuck(&mut self) -> String {
-        let request = Request::List { from: 0, limit: 100, all: true };
-        self.coordinator.core.request(0, request, Time::from_secs(self.now_s));
-        format!("stuck: {:#?}", self.coordinator.core.take_outputs())
+    fn stuck(&self) -> String {
+        let list = List::Coflows { from: 0, limit: 100, all: true };
+        format!("stuck: {:#?}", self.coordinator.core.list(&list, |_| None)())
     }
 
     /// Whether all coflows have ended and all is quiet.

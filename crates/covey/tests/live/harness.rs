@@ -26,9 +26,12 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// The command that starts a coordinator.
+    /// The command that starts a coordinator, of 4 ports unless it says how many.
     pub fn command(folder: &TestFolder, clients: &str, agents: &str, more: &[&str]) -> Command {
-        let mut arguments = vec!["serve", "--data", "data", "--ports", "4", "--log", "warn"];
+        let mut arguments = vec!["serve", "--data", "data", "--log", "warn"];
+        if !more.contains(&"--ports") {
+            arguments.extend(["--ports", "4"]);
+        }
         arguments.extend(["--clients", clients, "--agents", agents]);
         arguments.extend(more);
         folder.command(&arguments)
@@ -346,4 +349,21 @@ pub async fn metric(client: &mut Client, name: &str) -> f64 {
     let metrics = String::from_utf8(metrics).unwrap();
     let line = metrics.lines().find_map(|line| line.strip_prefix(name)?.strip_prefix(' '));
     line.and_then(|value| value.parse().ok()).expect(name)
+}
+
+/// Registers about so many coflows of one flow at this many ports, by 50 clients.
+pub async fn fill(clients: SocketAddr, token: &[u8], count: u64, ports: u32) {
+    let fill = |k: u32| {
+        let token = token.to_vec();
+        tokio::spawn(async move {
+            let mut client = connect(clients, &token).await.expect("a connection");
+            for n in 0..count.div_ceil(50) as u32 {
+                let src = (50 * n + k) % ports;
+                register(&mut client, &[(src, (src + 1 + n % (ports - 1)) % ports)]).await;
+            }
+        })
+    };
+    for filled in (0..50).map(fill).collect::<Vec<_>>() {
+        filled.await.expect("they are registered");
+    }
 }

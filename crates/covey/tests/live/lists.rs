@@ -4,8 +4,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
+use covey_api::Client;
+use serde_json::Value;
+
 use crate::common::TestFolder;
-use crate::harness::{Coordinator, block_on, coflow, connect, metric, register, token, until};
+use crate::harness::{Coordinator, block_on, coflow, connect, fill, metric, token, until};
 
 /// Coflows that are present; 100,000 with `make lists-bench`.
 fn present() -> u64 {
@@ -38,6 +41,12 @@ fn large() -> Vec<u8> {
     body
 }
 
+/// A list that is asked for after the answer has what was registered.
+async fn shows(client: &mut Client, id: &Value) {
+    let page = client.get(&format!("/v1/coflows?limit=1&cursor={id}")).await.expect("an answer");
+    assert_eq!(&page.json()["items"][0]["id"], id);
+}
+
 #[test]
 fn readers_and_large_bodies_delay_no_registration() {
     let folder = TestFolder::new();
@@ -45,19 +54,7 @@ fn readers_and_large_bodies_delay_no_registration() {
     let coordinator = Coordinator::new(&folder, &more);
     block_on(async {
         let (address, token) = (coordinator.clients, token(&folder));
-        let per = present() / 50;
-        let filling = (0..50).map(|k| {
-            let token = token.clone();
-            tokio::spawn(async move {
-                let mut client = connect(address, &token).await.expect("a connection");
-                for _ in 0..per {
-                    register(&mut client, &[(k % 4, (k + 1) % 4)]).await;
-                }
-            })
-        });
-        for filled in filling.collect::<Vec<_>>() {
-            filled.await.expect("they are registered");
-        }
+        fill(address, &token, present(), 4).await;
         let (stop, read) = (Arc::new(AtomicBool::new(false)), Arc::new(AtomicU64::new(0)));
         let refused = Arc::new(AtomicU64::new(0));
         let mut others = Vec::new();
@@ -96,8 +93,12 @@ fn readers_and_large_bodies_delay_no_registration() {
                 while begun.elapsed().as_secs_f64() < SECONDS {
                     let at = Instant::now();
                     let answer = client.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await;
-                    assert_eq!(answer.expect("an answer").status, 201);
+                    let answer = answer.expect("an answer");
+                    assert_eq!(answer.status, 201);
                     times.push(at.elapsed());
+                    if times.len().is_multiple_of(50) {
+                        shows(&mut client, &answer.json()["id"]).await;
+                    }
                     tokio::time::sleep(every.saturating_sub(at.elapsed())).await;
                 }
                 times

@@ -23,6 +23,7 @@ mod openings;
 mod operation;
 mod relays;
 mod rest;
+mod restarts;
 mod small;
 mod status;
 mod tenants;

@@ -5,8 +5,8 @@ use covey_core::Time;
 use covey_proto::{Ended, FlowKey, FromAgent};
 
 use super::super::{Config, CoordinatorState};
-use super::helpers::{answer, core, settle};
-use crate::request::{Reply, Request};
+use super::helpers::{answer, core, settle, waiting};
+use crate::request::Request;
 
 fn child(core: &mut CoordinatorState, parents: Vec<u64>, barrier: bool, request: u64) {
     let flows = vec![Flow::new(2, 3, Some(1e9))];
@@ -20,11 +20,8 @@ fn rate(core: &CoordinatorState, coflow: u64) -> f64 {
     served.into_iter().flat_map(|served| served.into_values()).map(|served| served.rate).sum()
 }
 
-fn why(core: &mut CoordinatorState) -> Vec<String> {
-    match answer(core, Request::Waiting { from: 0, limit: 10 }, 0.0) {
-        Ok(Reply::Waiting(page)) => page.items.iter().map(|it| it.why.to_string()).collect(),
-        other => panic!("{other:?}"),
-    }
+fn why(core: &CoordinatorState) -> Vec<String> {
+    waiting(core, 0, 10).0.iter().map(|it| it.why.to_string()).collect()
 }
 
 #[test]
@@ -33,7 +30,7 @@ fn flows_wait_for_the_parents_only_where_that_is_asked_for() {
         let mut core = core("aalo:delta=0", &[&[(0, 1)], &[(1, 0)]]);
         child(&mut core, vec![0, 1], barrier, 7);
         assert_eq!(rate(&core, 2) == 0.0, barrier);
-        assert_eq!(why(&mut core), vec!["parents"; waits]);
+        assert_eq!(why(&core), vec!["parents"; waits]);
         core.request(8, Request::Remove { id: 0 }, Time::ZERO);
         settle(&mut core, 0.0);
         assert_eq!(rate(&core, 2) == 0.0, barrier, "one parent is left");

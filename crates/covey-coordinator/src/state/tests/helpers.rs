@@ -1,12 +1,12 @@
 //! A coordinator with its agents, driven by hand.
 
-use covey_api::{CoflowSpec, CoflowStatus, Flow as FlowSpec};
+use covey_api::{CoflowSpec, CoflowStatus, Flow as FlowSpec, Waiting};
 use covey_core::{Fabric, Time};
 use covey_proto::{FlowKey, FromAgent, Hello, ToAgent, Use, Uses, VERSION};
 
 use super::super::coflows::Tally;
 use super::super::{Config, CoordinatorState, Event, Output};
-use crate::request::{Answer, Reply, Request};
+use crate::request::{Answer, List, Reply, Request};
 
 pub const PORTS: u32 = 4;
 
@@ -87,6 +87,19 @@ pub fn answer(core: &mut CoordinatorState, request: Request, now_s: f64) -> Answ
         _ => None,
     });
     answers.next_back().expect("an answer")
+}
+
+/// A page of a list, made at once.
+pub fn page(core: &CoordinatorState, list: &List) -> Reply {
+    core.list(list, |_| None)()
+}
+
+/// Coflows without a rate, from this number on, and where the next page begins.
+pub fn waiting(core: &CoordinatorState, from: u64, limit: usize) -> (Vec<Waiting>, Option<String>) {
+    match page(core, &List::Waiting { from, limit }) {
+        Reply::Waiting(page) => (page.items, page.next),
+        other => panic!("{other:?}"),
+    }
 }
 
 pub fn status(core: &mut CoordinatorState, id: u64, now_s: f64) -> CoflowStatus {

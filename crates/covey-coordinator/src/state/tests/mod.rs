@@ -9,6 +9,7 @@ mod following;
 mod helpers;
 mod histories;
 mod leases;
+mod lists;
 mod memory;
 mod openings;
 mod owners;

@@ -226,7 +226,7 @@ fn who_registers_many_coflows_forgets_only_its_own() {
     };
     let of_anna = [1, 2, 3].map(|key| go(&mut core, &anna, Some(key)));
     let of_berta: Vec<u64> = (0..20).map(|key| go(&mut core, &berta, Some(key))).collect();
-    let remembered = |core: &CoordinatorState| core.coflows.gone.range(0).collect::<Vec<u64>>();
+    let remembered = |core: &CoordinatorState| core.coflows.gone.serials();
     let last = [&of_anna[..], &of_berta[17..]].concat();
     assert_eq!(remembered(&core), last);
     // Keys go before coflows, those of the first ones first.
