@@ -55,7 +55,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 /// Maximum time between two attempts to join. The actual time is random, so that agents do not all join at once
 /// when a coordinator is back.
 const MAX_WAIT: Duration = Duration::from_millis(800);
-/// Maximum time before the second attempt; it doubles with each failure.
+/// The same at first. Later it is half the time for which the coordinator has been away: after a short absence all
+/// agents are back soon.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 
 /// Why a session has ended.
@@ -109,12 +110,13 @@ pub async fn run_woken(
         woken,
         started: Instant::now(),
     };
-    let mut failures = 0;
+    let mut away_since = None;
     loop {
         let over = session(joining, &mut agent, enforcer, &mut host).await;
         if agent.welcome().is_some() {
-            failures = 0;
+            away_since = None;
         }
+        let since = *away_since.get_or_insert_with(Instant::now);
         agent.disconnected();
         enforcer.heard(CoordinatorEvent::Left);
         if agent.has_unnamed() {
@@ -132,8 +134,7 @@ pub async fn run_woken(
                 tracing::warn!(port = joining.port, coordinator = %joining.coordinator, %error, "not connected to the coordinator");
             }
         }
-        let max = MAX_WAIT.min(FIRST_WAIT * 2_u32.saturating_pow(failures));
-        failures += 1;
+        let max = (since.elapsed() / 2).clamp(FIRST_WAIT, MAX_WAIT);
         wait(max.mul_f64(random()), &mut agent, joining, enforcer, host.started).await;
     }
 }

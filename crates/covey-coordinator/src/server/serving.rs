@@ -124,8 +124,8 @@ impl Server {
         let mut flow_secret = flow_secret.follow();
         coordinator.set_limits(tokens.limits().borrow().clone());
         coordinator.set_flow_secret(*flow_secret.borrow_and_update(), hmac_sha256);
-        let coflows = coordinator.population().coflows;
-        tracing::info!(epoch, coflows, policy = config.policy, "started");
+        let population = coordinator.population();
+        tracing::info!(epoch, coflows = population.coflows, policy = config.policy, "started");
 
         let listen = |address: SocketAddr| bind(address).map_err(io(&address.to_string()));
         let (clients, agents) = (listen(config.clients)?, listen(config.agents)?);
@@ -134,7 +134,7 @@ impl Server {
         let (events, _) = broadcast::channel(PAST);
         let started = Instant::now();
         let confidence = coordinator.confidence();
-        let snapshot = Snapshot { epoch, confidence, ..Snapshot::default() };
+        let snapshot = Snapshot { epoch, confidence, population, ..Snapshot::default() };
         let (audit, auditor) =
             Audit::start(config.audit_log.as_deref(), epoch).map_err(|source| {
                 let path = config.audit_log.clone().unwrap_or_default();
