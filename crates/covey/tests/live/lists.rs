@@ -1,5 +1,6 @@
 //! Readers of lists and large bodies beside clients that register.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
@@ -30,7 +31,7 @@ const RATE: u32 = 300;
 const SECONDS: f64 = 6.0;
 
 /// A body of 64 MiB with more flows than any coflow may have.
-fn large() -> Vec<u8> {
+fn large() -> &'static [u8] {
     let flow = br#"{"src":0,"dst":1},"#;
     let mut body = br#"{"flows":["#.to_vec();
     while body.len() + flow.len() + 2 < 64 << 20 {
@@ -38,7 +39,40 @@ fn large() -> Vec<u8> {
     }
     body.pop();
     body.extend(b"]}");
-    body
+    body.leak()
+}
+
+/// Registers at the rate, and tells how long each registration took. In a runtime of its own, so that none waits for a
+/// reader that is at its page.
+fn registrations(address: SocketAddr, token: &[u8]) -> Vec<Duration> {
+    let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
+    runtime.expect("a runtime").block_on(async {
+        let one = |_| {
+            let token = token.to_vec();
+            tokio::spawn(async move {
+                let mut client = connect(address, &token).await.expect("a connection");
+                let every = Duration::from_secs(1) * REGISTERING / RATE;
+                let (mut times, begun) = (Vec::new(), Instant::now());
+                while begun.elapsed().as_secs_f64() < SECONDS {
+                    let at = Instant::now();
+                    let answer = client.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await;
+                    let answer = answer.expect("an answer");
+                    assert_eq!(answer.status, 201);
+                    times.push(at.elapsed());
+                    if times.len().is_multiple_of(50) {
+                        shows(&mut client, &answer.json()["id"]).await;
+                    }
+                    tokio::time::sleep(every.saturating_sub(at.elapsed())).await;
+                }
+                times
+            })
+        };
+        let mut times = Vec::new();
+        for one in (0..REGISTERING).map(one).collect::<Vec<_>>() {
+            times.extend(one.await.expect("they are registered"));
+        }
+        times
+    })
 }
 
 /// A list that is asked for after the answer has what was registered.
@@ -73,41 +107,24 @@ fn readers_and_large_bodies_delay_no_registration() {
                 }
             }));
         }
+        let large = large();
         for _ in 0..BODIES {
             let (token, stop, refused) = (token.clone(), stop.clone(), refused.clone());
             others.push(tokio::spawn(async move {
                 let mut client = connect(address, &token).await.expect("a connection");
                 while !stop.load(Ordering::Relaxed) {
-                    let answer = client.ask("POST", "/v1/coflows", &[], large()).await;
+                    let answer = client.ask("POST", "/v1/coflows", &[], large).await;
                     assert_eq!(answer.expect("an answer").status, 413);
                     refused.fetch_add(1, Ordering::Relaxed);
                 }
             }));
         }
-        let registering = (0..REGISTERING).map(|_| {
+        let registering = std::thread::spawn({
             let token = token.clone();
-            tokio::spawn(async move {
-                let mut client = connect(address, &token).await.expect("a connection");
-                let every = Duration::from_secs(1) * REGISTERING / RATE;
-                let (mut times, begun) = (Vec::new(), Instant::now());
-                while begun.elapsed().as_secs_f64() < SECONDS {
-                    let at = Instant::now();
-                    let answer = client.ask("POST", "/v1/coflows", &[], coflow(&[(0, 1)])).await;
-                    let answer = answer.expect("an answer");
-                    assert_eq!(answer.status, 201);
-                    times.push(at.elapsed());
-                    if times.len().is_multiple_of(50) {
-                        shows(&mut client, &answer.json()["id"]).await;
-                    }
-                    tokio::time::sleep(every.saturating_sub(at.elapsed())).await;
-                }
-                times
-            })
+            move || registrations(address, &token)
         });
-        let mut times = Vec::new();
-        for one in registering.collect::<Vec<_>>() {
-            times.extend(one.await.expect("they are registered"));
-        }
+        let registering = tokio::task::spawn_blocking(|| registering.join());
+        let mut times = registering.await.expect("a thread").expect("they are registered");
         stop.store(true, Ordering::Relaxed);
         for other in others {
             other.await.expect("all are answered");
