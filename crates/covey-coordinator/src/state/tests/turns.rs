@@ -192,7 +192,7 @@ fn an_agent_that_never_applies_a_schedule_holds_a_port_for_a_while_and_others_ha
         assert!(near(rate, 2e6 / 3.0) || seconds > 5.0, "{rate} at {seconds} s");
         seconds += 0.5;
     }
-    assert_eq!(rate, 1e6);
+    assert!(near(rate, 1e6), "{rate}");
     // It joins again: it gets a schedule, and no rate before it has applied that.
     join(&mut core, 7, 0, seconds);
     register(&mut core, 0, seconds);
