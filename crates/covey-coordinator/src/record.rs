@@ -234,3 +234,12 @@ impl Record {
         }
     }
 }
+
+#[cfg(test)]
+impl Record {
+    /// A coflow that nobody owns has been registered, alone in its DAG, without a key and ids of flows.
+    pub fn registered(id: u64, at_s: f64, spec: CoflowSpec) -> Record {
+        let (key, owner, flow_ids) = (None, None, Vec::new());
+        Record::Registered { id, at_s, lineage: (id, 0), key, owner, flow_ids, revision: 0, spec }
+    }
+}

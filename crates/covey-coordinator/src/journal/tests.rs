@@ -97,17 +97,7 @@ fn a_journal_is_replaced_as_a_whole_and_used_by_one() {
 }
 
 fn registered(id: u64) -> Record {
-    let spec = CoflowSpec::of(Vec::new());
-    Record::Registered {
-        id,
-        at_s: 0.5,
-        lineage: (id, 0),
-        key: None,
-        owner: None,
-        flow_ids: Vec::new(),
-        revision: 0,
-        spec,
-    }
+    Record::registered(id, 0.5, CoflowSpec::of(Vec::new()))
 }
 
 fn next_id(found: &Found) -> u64 {
@@ -253,18 +243,13 @@ fn with_ids() -> Vec<Record> {
     let flow = |src, dst, bytes| covey_api::Flow::new(src, dst, bytes);
     let flows = vec![flow(0, 1, Some(8.0)), flow(2, 1, None)];
     let update = Update { add: vec![flow(1, 0, None)], ..Update::default() };
+    let mut registered = Record::registered(0, 0.5, CoflowSpec::of(flows));
+    if let Record::Registered { flow_ids, .. } = &mut registered {
+        flow_ids.push((0, 2));
+    }
     vec![
         Record::Epoch(1),
-        Record::Registered {
-            id: 0,
-            at_s: 0.5,
-            lineage: (0, 0),
-            key: None,
-            owner: None,
-            flow_ids: vec![(0, 2)],
-            revision: 0,
-            spec: CoflowSpec::of(flows),
-        },
+        registered,
         Record::Updated { id: 0, at_s: 0.75, flow_ids: vec![(2, 1)], update },
         Record::FlowsEnded {
             at_s: 1.25,

@@ -18,17 +18,7 @@ fn begun(config: Config, records: Vec<Record>, start_s: f64) -> CoordinatorState
 
 fn leased(id: u64, lease_s: Option<f64>) -> Record {
     let flow = FlowSpec::new(0, 1, Some(1e9));
-    let spec = CoflowSpec { lease_s, ..CoflowSpec::of(vec![flow]) };
-    Record::Registered {
-        id,
-        at_s: 0.0,
-        lineage: (id, 0),
-        key: None,
-        owner: None,
-        flow_ids: Vec::new(),
-        revision: 0,
-        spec,
-    }
+    Record::registered(id, 0.0, CoflowSpec { lease_s, ..CoflowSpec::of(vec![flow]) })
 }
 
 fn kept_s(core: &mut CoordinatorState, id: u64, now_s: f64) -> f64 {
@@ -75,16 +65,7 @@ fn a_coflow_that_nobody_keeps_loses_its_share_and_much_later_its_name() {
 #[test]
 fn a_start_renews_all_leases() {
     let flow = FlowSpec::new(0, 1, None);
-    let record = Record::Registered {
-        id: 0,
-        at_s: 5.0,
-        lineage: (0, 0),
-        key: None,
-        owner: None,
-        flow_ids: Vec::new(),
-        revision: 0,
-        spec: CoflowSpec::of(vec![flow]),
-    };
+    let record = Record::registered(0, 5.0, CoflowSpec::of(vec![flow]));
     let fabric = Fabric::big_switch(2, 1e6).expect("a fabric");
     let policy = covey_sched::build("covey").expect("a policy").policy;
     let config = Config { lease_s: 100.0, ..Config::default() };

@@ -44,17 +44,7 @@ fn of_flows_whose_ends_are_in_the_journal_no_agent_hears() {
         let mut records = Vec::new();
         for id in 0..2 * RECORDS_A_PLAN as u64 {
             let flow = Flow::new(0, 1, Some(1e9));
-            let spec = CoflowSpec::of(vec![flow]);
-            records.push(Record::Registered {
-                id,
-                at_s: 0.0,
-                lineage: (id, 0),
-                key: None,
-                owner: None,
-                flow_ids: Vec::new(),
-                revision: 0,
-                spec,
-            });
+            records.push(Record::registered(id, 0.0, CoflowSpec::of(vec![flow])));
             if id > 0 {
                 let (flows, compressed) = (vec![(0, 1e9)], Vec::new());
                 records.push(Record::Ended { id: id - 1, at_s: 0.0, flows, compressed });

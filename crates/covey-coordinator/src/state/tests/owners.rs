@@ -298,16 +298,7 @@ fn a_flow_that_sent_more_than_it_declared_goes_behind_and_so_does_what_its_tenan
 #[test]
 fn a_flow_without_a_size_starves_under_no_policy_that_needs_sizes() {
     let spec = CoflowSpec::of(vec![Flow::new(0, 1, None)]);
-    let record = Record::Registered {
-        id: 0,
-        at_s: 0.0,
-        lineage: (0, 0),
-        key: None,
-        owner: None,
-        flow_ids: Vec::new(),
-        revision: 0,
-        spec,
-    };
+    let record = Record::registered(0, 0.0, spec);
     let fabric = Fabric::big_switch(4, 1e6).expect("a fabric");
     for policy in ["sebf", "scf", "ncf", "sjf"] {
         let Ok(built) = covey_sched::build(policy) else { continue };
