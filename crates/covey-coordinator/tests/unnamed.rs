@@ -7,7 +7,9 @@ use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use covey_agent::{Agent, Progress, Share};
 use covey_api::FlowEnds;
-use covey_coordinator::{Answer, Config, CoordinatorState, List, Output, Reply, Request};
+use covey_coordinator::{
+    Answer, Client, Config, CoordinatorState, List, Output, Registrant, Reply, Request,
+};
 use covey_core::{Fabric, Time};
 use covey_proto::{Appearance, Ended, FlowKey, FromAgent, Hello, Sent, ToAgent};
 
@@ -373,7 +375,11 @@ fn coflows_are_not_registered_where_they_are_found() {
 }
 
 fn asked(world: &mut World, request: Request) -> Output {
-    world.wired.core.request(1, request, Time::from_secs(world.wired.now_s));
+    asked_by(world, Client::own(), request)
+}
+
+fn asked_by(world: &mut World, client: Client, request: Request) -> Output {
+    world.wired.core.request_of(1, client, request, Time::from_secs(world.wired.now_s));
     world.wired.core.take_outputs().remove(0)
 }
 
@@ -445,15 +451,47 @@ fn whatever_comes_and_goes_no_port_is_given_too_much_and_nothing_is_left() {
 
 /// What a coordinator answers that is told of the community of flows from port 0 to port 2 with these numbers.
 fn tell(world: &mut World, community: u32, numbers: &[u64]) -> Answer {
+    tell_as(world, Client::own(), community, numbers)
+}
+
+/// The same by this client.
+fn tell_as(world: &mut World, client: Client, community: u32, numbers: &[u64]) -> Answer {
     let flow = |number: &u64| FlowEnds {
         from: SocketAddr::new(address(0), 40_000 + (*number % 20_000) as u16),
         to: SocketAddr::new(address(2), 9000),
     };
     let flows = numbers.iter().map(flow).collect();
-    let Output::Answer(_, answer) = asked(world, Request::Community { community, flows }) else {
-        panic!("an answer")
-    };
+    let told = Request::Community { community, flows };
+    let Output::Answer(_, answer) = asked_by(world, client, told) else { panic!("an answer") };
     answer
+}
+
+#[test]
+fn the_same_number_is_another_community_for_each_tenant() {
+    let mut world = World::new("coda:q1=1GB,delta=8ms,labels=told", 3);
+    let client = |token: &str, tenant: &str| Client {
+        registrant: Some(Registrant { token: token.to_owned(), tenant: tenant.to_owned() }),
+        operates: false,
+    };
+    for (client, flow) in [
+        (client("anna", "lab"), 0),
+        (client("berta", "ward"), 1),
+        (client("other", "lab"), 2),
+        (Client::default(), 3),
+        (Client::own(), 4),
+    ] {
+        assert!(tell_as(&mut world, client, 7, &[flow]).is_ok());
+    }
+    world.begin(1e9, &[(0, 2); 5]);
+    world.pass(0.1);
+    let groups = world.wired.core.population().coflows;
+    assert_eq!(groups, 3, "those of the lab, those of the ward, and those of nobody");
+    // A flow that has appeared without a community keeps to the same rule.
+    world.begin(1e9, &[(0, 2); 2]);
+    assert!(tell_as(&mut world, client("berta", "ward"), u32::MAX, &[5]).is_ok());
+    assert!(tell_as(&mut world, client("anna", "lab"), u32::MAX, &[6]).is_ok());
+    world.pass(0.1);
+    assert_eq!(world.wired.core.population().coflows, 5);
 }
 
 #[test]
@@ -486,8 +524,6 @@ fn flows_whose_communities_are_told_are_coflows_whenever_they_begin() {
     world.pass(0.1);
     assert_eq!(world.wired.core.population().coflows, 2);
 
-    let problem = tell(&mut world, 1 << 31, &[9]).expect_err("too large");
-    assert_eq!(problem.status, 422);
     let mut aalo = World::new("aalo", 3);
     assert_eq!(tell(&mut aalo, 1, &[0]).expect_err("no use").status, 409);
 }

@@ -76,8 +76,9 @@ pub struct Observed {
     pub dport: u16,
     /// IANA number of the transport protocol: 6 is TCP, 17 UDP.
     pub protocol: u8,
-    /// A prior grouping of hosts, where known: the tenant or namespace to which both ends belong.
-    pub community: Option<u32>,
+    /// A prior grouping of flows, where known: the tenant or namespace to which both ends belong, or what somebody says
+    /// that knows the application.
+    pub community: Option<u64>,
 }
 
 #[cfg(test)]

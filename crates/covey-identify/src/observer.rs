@@ -54,7 +54,7 @@ pub struct Point {
     server: Address,
     service_port: u16,
     protocol: u8,
-    community: Option<u32>,
+    community: Option<u64>,
     /// Slot of the burst.
     burst: u32,
 }

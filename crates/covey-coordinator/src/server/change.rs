@@ -2,7 +2,8 @@
 //!
 //! Another policy begins as after a start of the process, from what the journal says: so nothing of the policy before
 //! has to be taken over, and what a policy learns after a start is tested anyway. First the epoch of the start is
-//! written, as a start does. Meanwhile whatever else is asked and reported waits. Then agents join again.
+//! written, as a start does. Meanwhile requests wait, and agents are not heard. Then agents join again, whether the
+//! policy has begun or not, and repeat what nobody has acknowledged.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
@@ -148,13 +149,9 @@ impl Decider {
 
     /// Holds back what must not come before another policy begins, if one is about to. Returns the rest.
     pub(super) fn hold(&mut self, command: Command) -> Option<Command> {
-        match (&mut self.state.switch, command) {
-            (Some(_), command @ Command::Written(_)) => Some(command),
-            (Some(switch), command) => {
-                switch.held.push(command);
-                None
-            }
-            (None, command) => Some(command),
+        match &mut self.state.switch {
+            Some(switch) => switch.hold(command),
+            None => Some(command),
         }
     }
 
@@ -170,6 +167,8 @@ impl Decider {
             true => self.begin(policy, &settings),
             false => Err(not_durable()),
         };
+        // Their connections end, and they join again.
+        self.leave_all();
         let _ = changed.send(begun.map(|()| self.status()));
         held.into_iter().for_each(|command| self.command(command));
     }
@@ -183,8 +182,6 @@ impl Decider {
             self.coordinator.start_again(fabric, policy, config)
         });
         self.coordinator = begun.map_err(|error| not_possible(&error))?;
-        // Their connections end, and they join again.
-        self.state.leave_all();
         self.put_in_force(settings);
         let policy = settings.policy.as_deref();
         tracing::info!(policy, epoch = self.coordinator.epoch(), "another policy has begun");

@@ -77,15 +77,6 @@ pub(super) struct State {
     reporting: Vec<SessionId>,
 }
 
-impl State {
-    /// All sessions of agents are over.
-    pub fn leave_all(&mut self) {
-        self.routes.clear();
-        self.ready.clear();
-        self.reporting.clear();
-    }
-}
-
 impl Decider {
     /// Runs until all senders of commands are gone.
     pub fn run(mut self, runtime: &Handle) {
@@ -112,6 +103,14 @@ impl Decider {
             return 0.0;
         }
         (self.coordinator.next_wake() - self.now()).clamp(0.0, PROBE_EVERY_S)
+    }
+
+    /// All sessions of agents are over.
+    pub(super) fn leave_all(&mut self) {
+        let sessions = std::mem::take(&mut self.state.routes).into_keys();
+        sessions.for_each(|session| self.coordinator.closed(session));
+        self.state.ready.clear();
+        self.state.reporting.clear();
     }
 
     /// Has the lists that are read show what was decided. Their pages are made elsewhere.
@@ -159,6 +158,7 @@ impl Decider {
         self.tell_metrics(used, decided);
         self.shared.turn.end();
         if self.coordinator.pending() == 0
+            && self.state.switch.is_none()
             && let Some(drained) = self.state.drained.take()
         {
             // The receiver may be gone.
@@ -179,7 +179,10 @@ impl Decider {
     /// Takes over a piece of what agents have said.
     fn hear(&mut self) {
         if self.state.switch.is_some() {
-            return;
+            // All sessions are about to end: what was said in them counts for nothing.
+            let is_connection = |command: &Command| !matches!(command, Command::Heard(..));
+            let connections = self.state.heard.take_all().into_iter().filter(is_connection);
+            return connections.for_each(|command| self.agent(command));
         }
         let mut flows = 0;
         while let Some(command) = self.state.heard.next(&mut flows) {

@@ -63,6 +63,11 @@ impl Heard {
         Some(next)
     }
 
+    /// Takes everything.
+    pub fn take_all(&mut self) -> VecDeque<Command> {
+        std::mem::take(&mut self.queue)
+    }
+
     /// How much waits.
     pub fn len(&self) -> usize {
         self.queue.len()

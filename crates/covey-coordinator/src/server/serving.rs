@@ -15,7 +15,7 @@ use tokio::sync::{Semaphore, broadcast, mpsc, oneshot, watch};
 use super::admit::{Bodies, Gate};
 use super::audit::Audit;
 use super::change::Control;
-use super::command::Command;
+use super::command::{Command, WAITING};
 use super::config::{ServeError, ServerConfig};
 use super::decide::{Decider, State};
 use super::joining::Agents;
@@ -51,9 +51,6 @@ pub struct Server {
     flow_secret: watch::Receiver<Key>,
     epoch: u64,
 }
-
-/// Messages that may wait for the decision thread, before connections have to.
-const WAITING: usize = 8192;
 
 /// Large bodies of requests that are read at a time.
 const LARGE_BODIES: usize = 1;

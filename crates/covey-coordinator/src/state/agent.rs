@@ -6,6 +6,7 @@ use covey_core::Time;
 use covey_proto::{Compressor, FlowAnswer, FlowId, FlowKey, OpeningAnswer, ReportThreshold, Use};
 
 use super::assignments::Assignments;
+use super::early_openings::EarlyOpenings;
 use super::effects::SessionId;
 use super::host_links::HostLinks;
 
@@ -20,6 +21,7 @@ pub(super) struct AgentState {
     pub is_doubtful: bool,
     pub assignments: Assignments,
     pub usage: Usage,
+    pub early: EarlyOpenings,
     pub letters: Letters,
     pub processor: HostProcessor,
     pub links: HostLinks,

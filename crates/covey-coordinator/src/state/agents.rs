@@ -7,6 +7,7 @@ use covey_proto::{FlowAnnouncement, FlowId, FlowKey, Schedule, TOKENS};
 
 use super::agent::AgentState;
 use super::assignments::Service;
+use super::early_openings::EarlyOpenings;
 use super::effects::SessionId;
 use super::flows::Flow;
 use super::reservations::IngressReservations;
@@ -110,6 +111,8 @@ impl Agents {
         agent.connection.since = now;
         (agent.connection.heard, agent.connection.told) = (now, now);
         agent.connection.welcome = true;
+        // It says again what its applications have open.
+        agent.early = EarlyOpenings::default();
         // Messages that it did not receive before are decided again.
         agent.letters.acknowledged.clear();
         agent.letters.cancelled.clear();

@@ -65,12 +65,15 @@ pub(super) struct Announced {
     by_ends: BTreeMap<(SocketAddr, SocketAddr), u64>,
     /// The communities of flows that have not appeared, by their ends.
     told: BTreeMap<(SocketAddr, SocketAddr), Told>,
+    /// Tenants who have told communities, each with its number. Whoever belongs to no tenant is one more.
+    tellers: BTreeMap<Option<String>, u32>,
 }
 
 /// To what community a flow belongs that has not appeared.
 #[derive(Debug)]
 struct Told {
-    community: u32,
+    /// The number that the teller's tenant gives it, after the number of the tenant in the upper half.
+    community: u64,
     /// Who told it, if that is a token's holder.
     by: Option<Registrant>,
     at: Time,
@@ -96,7 +99,8 @@ impl Announced {
         self.flows.clone()
     }
 
-    /// The next flow between these ends belongs to a community, as this client says.
+    /// The next flow between these ends belongs to a community, as this client says. Tenants number their communities
+    /// independently of each other.
     pub fn tell(
         &mut self,
         (from, to): (SocketAddr, SocketAddr),
@@ -104,6 +108,10 @@ impl Announced {
         by: Option<Registrant>,
         at: Time,
     ) {
+        let tenant = by.as_ref().map(|by| by.tenant.clone());
+        let next = self.tellers.len() as u32;
+        let teller = *self.tellers.entry(tenant).or_insert(next);
+        let community = u64::from(teller) << 32 | u64::from(community);
         self.told.insert((from, to), Told { community, by, at });
     }
 

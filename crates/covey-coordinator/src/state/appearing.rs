@@ -94,10 +94,6 @@ impl CoordinatorState {
             let detail = "the policy in force does not find coflows: applications register them";
             return Err(Problem::new(409, "no policy asks for communities", detail));
         }
-        if community >= 1 << 31 {
-            let detail = format!("community: expected less than 2147483648, found {community}");
-            return Err(Problem::invalid(detail));
-        }
         let max = self.config.max_flows;
         if self.announced.waiting() + flows.len() > max {
             let detail =

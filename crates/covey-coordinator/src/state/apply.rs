@@ -157,7 +157,7 @@ impl CoordinatorState {
             remaining: Vec::new(),
             report_threshold: f64::INFINITY,
             is_stale: false,
-            early: Vec::new(),
+            early: BTreeSet::new(),
             followers: BTreeSet::new(),
             waits_for: BTreeSet::new(),
         };

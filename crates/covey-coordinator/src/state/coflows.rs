@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use covey_core::{CoflowId, Compression, Lineage, Time};
-use covey_proto::{FlowAnnouncement, FlowId, FlowKey, FlowOpening};
+use covey_proto::{FlowAnnouncement, FlowId, FlowKey};
 use imbl::OrdMap;
 
 use super::flow_ids::FlowIds;
@@ -71,8 +71,8 @@ pub(super) struct Coflow {
     pub report_threshold: f64,
     /// Whether its flows have sent something since the policy was last told what is left of them.
     pub is_stale: bool,
-    /// Flows that are open at ports and not added yet.
-    pub early: Vec<(u32, FlowOpening)>,
+    /// Ports at which flows are open that are not added yet.
+    pub early: BTreeSet<u32>,
     /// Ports whose agents hear when it has its turn.
     pub followers: BTreeSet<u32>,
     /// Parents that are present, if its flows wait for them.
@@ -394,7 +394,7 @@ impl Coflows {
             remaining: Vec::new(),
             report_threshold: f64::INFINITY,
             is_stale: false,
-            early: Vec::new(),
+            early: BTreeSet::new(),
             followers: BTreeSet::new(),
             waits_for: BTreeSet::new(),
         };

@@ -110,7 +110,7 @@ impl CoordinatorState {
                 let others = self.coflows.dags.get(dag).is_some_and(|it| !it.present.is_empty());
                 self.awaited_bytes.retire(serial, dag, others);
                 self.forget_usage(serial, &coflow);
-                coflow.early.iter().for_each(|(port, opening)| self.opened(*port, &[*opening]));
+                self.answer_early_at(&coflow.early, serial);
                 self.forget_gone();
             }
             for child in self.coflows.release_children(serial) {

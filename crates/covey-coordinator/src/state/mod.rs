@@ -31,6 +31,7 @@ mod awaited_bytes;
 mod coflows;
 mod config;
 mod dirty;
+mod early_openings;
 mod effects;
 mod flow_ids;
 mod flows;

@@ -1,5 +1,7 @@
 //! Flows that applications open: whether they are opened where they are registered, and as they are.
 
+use std::collections::BTreeSet;
+
 use covey_proto::{FlowFacts, FlowKey, FlowOpening, OpeningAnswer, OpeningError, Side};
 
 use super::coordinator::CoordinatorState;
@@ -9,8 +11,6 @@ use super::flows::Stage;
 const MAX_ANSWERS: usize = 200_000;
 /// Maximum number of answers in a message, which keeps the message below its size limit.
 pub(super) const MAX_ANSWERED: usize = 100_000;
-/// Maximum number of flows that may be open before they are added to their coflow.
-const MAX_EARLY: usize = 1000;
 
 impl CoordinatorState {
     /// Applications on the host of a port have opened flows.
@@ -107,17 +107,24 @@ impl CoordinatorState {
     /// More flows are to come, and this one may be among them.
     fn wait_for_flow(&mut self, port: u32, opening: FlowOpening) {
         let coflow = self.coflows.get_mut(opening.key.coflow);
-        match coflow.filter(|coflow| coflow.early.len() < MAX_EARLY) {
-            Some(coflow) => coflow.early.push((port, opening)),
+        match coflow.filter(|_| self.agents.get_mut(port).early.push(opening)) {
+            Some(coflow) => _ = coflow.early.insert(port),
             None => self.answer_opening(port, &opening, Err(OpeningError::NoFlow(0))),
         }
     }
 
     /// A coflow has changed: flows of it may be open that were not known.
     pub(super) fn answer_early(&mut self, serial: u64) {
-        let Some(coflow) = self.coflows.get_mut(serial) else { return };
-        for (port, opening) in std::mem::take(&mut coflow.early) {
-            self.opened(port, &[opening]);
+        let coflow = self.coflows.get_mut(serial);
+        let ports = coflow.map(|coflow| std::mem::take(&mut coflow.early)).unwrap_or_default();
+        self.answer_early_at(&ports, serial);
+    }
+
+    /// The same at the ports whose applications have opened flows of the coflow.
+    pub(super) fn answer_early_at(&mut self, ports: &BTreeSet<u32>, serial: u64) {
+        for &port in ports {
+            let openings = self.agents.get_mut(port).early.take(serial);
+            self.opened(port, &openings);
         }
     }
 }

@@ -111,7 +111,7 @@ impl Identified {
         moved: &mut Vec<(FlowNumber, Option<Coflow>)>,
     ) {
         for (number, observed) in view.newcomers() {
-            let own = self.is_told.then_some(!(number as u32));
+            let own = self.is_told.then_some(!number);
             let community = observed.community.or(own);
             let flow = self.clusterer.start(&Observed { community, ..*observed });
             if self.flows.len() <= flow.0 as usize {

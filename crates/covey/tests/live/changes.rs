@@ -138,6 +138,45 @@ fn settings_that_cannot_be_leave_all_as_it_was() {
 }
 
 #[test]
+fn a_policy_that_cannot_begin_leaves_the_one_before_and_agents_join_again() {
+    let folder = TestFolder::new();
+    let serve = Coordinator::command(&folder, "127.0.0.1:0", "127.0.0.1:0", &["--policy", "fifo"]);
+    let mut command = Command::new("sh");
+    // A write beyond the limit fails, as on a full disk.
+    let script = r#"trap '' XFSZ; exec "$0" "$@""#;
+    command.current_dir(folder.path(".")).args(["-c", script]).arg(serve.get_program());
+    let coordinator = Coordinator::spawn(command.args(serve.get_args()));
+    let process = coordinator.process.id().to_string();
+    let limit = |files: &str| {
+        let mut set = Command::new("prlimit");
+        set.args([&format!("--fsize={files}"), "--pid", &process]);
+        assert!(set.status().expect("prlimit").success());
+    };
+    block_on(async {
+        let token = token(&folder);
+        let hosts: Vec<Fluid> = (0..4).map(|_| Fluid::of(1e15)).collect();
+        (0..4).for_each(|port| hosts[port as usize].join(coordinator.agents, &token, port));
+        let mut client = coordinator.client(&folder).await;
+        let id = register(&mut client, &[(0, 1)]).await;
+        until(10, "it is served", async || !hosts[0].flows().rates.is_empty()).await;
+        let epoch = coordinator_says(&mut client, "epoch").await;
+        limit("1:unlimited");
+        let refused = change(&mut client, json!({"policy": "sebf"})).await;
+        assert_eq!((refused.status, &refused.json()["title"]), (503, &Value::from("not durable")));
+        assert_eq!(coordinator_says(&mut client, "policy").await, "fifo");
+        assert_eq!(coordinator_says(&mut client, "epoch").await, epoch);
+        hosts[0].flows().size = 1.0;
+        limit("unlimited");
+        until(10, "agents join again", async || joined(&mut client).await == 4).await;
+        until(10, "it ends", async || state(&mut client, id).await == "ended").await;
+        until(10, "it can be written", async || {
+            change(&mut client, json!({"policy": "sebf"})).await.status == 200
+        })
+        .await;
+    });
+}
+
+#[test]
 fn a_drained_port_gets_no_new_flows_and_its_last_ones_end() {
     let folder = TestFolder::new();
     let mut coordinator = Coordinator::new(&folder, &[]);

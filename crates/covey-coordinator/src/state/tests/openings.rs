@@ -2,9 +2,12 @@
 
 use covey_api::{CoflowSpec, Flow, Update};
 use covey_core::Time;
-use covey_proto::{FlowFacts, FlowKey, FlowOpening, FromAgent, OpeningError, Side, ToAgent};
+use covey_proto::{
+    FlowFacts, FlowKey, FlowOpening, FromAgent, Hello, OpeningError, Side, ToAgent, VERSION,
+};
 
 use super::super::CoordinatorState;
+use super::super::early_openings::MAX_EARLY;
 use super::helpers::{core, settle};
 use crate::request::Request;
 
@@ -100,4 +103,40 @@ fn a_flow_of_an_open_coflow_may_be_added_later() {
     let close = Update { open: Some(false), ..Update::default() };
     core.request(2, update(close), Time::ZERO);
     assert_eq!(answers(settle(&mut core, 0.0).1), [Err(OpeningError::NoFlow(2))]);
+}
+
+#[test]
+fn what_one_agent_opens_early_takes_no_room_from_another() {
+    let mut core = core("fifo", &[]);
+    let flow = |src, dst| Flow::new(src, dst, None);
+    let open_coflow = || CoflowSpec { open: true, ..CoflowSpec::of(vec![flow(0, 1)]) };
+    for k in 0..2 {
+        core.request(k, Request::Register { spec: open_coflow(), key: None }, Time::ZERO);
+    }
+    settle(&mut core, 0.0);
+    // The agent of port 3 opens what there will never be, of two coflows of somebody else.
+    let never =
+        |k: u32| FlowOpening { key: key((k % 2).into(), 7 + k), side: Side::Sends, bytes: 1.0 };
+    let many: Vec<FlowOpening> = (0..MAX_EARLY as u32 + 5).map(never).collect();
+    core.heard(3, FromAgent::Opened(many), Time::ZERO);
+    let refused = answers(settle(&mut core, 0.0).1);
+    assert_eq!(refused, [Err(OpeningError::NoFlow(0)); 5]);
+    // Port 2 has its room. What is opened twice has two answers.
+    let early = (key(0, 1), Side::Sends, UNKNOWN);
+    assert_eq!([open(&mut core, 2, early), open(&mut core, 2, early)], [[], []]);
+    let add = Update { add: vec![flow(2, 3)], ..Update::default() };
+    core.request(2, Request::Update { id: 0, update: add, revision: None }, Time::ZERO);
+    let found = answers(settle(&mut core, 0.0).1);
+    assert_eq!(found, [Ok(FlowFacts { peer: 3, bytes: UNKNOWN }); 2]);
+    // The end of a coflow gives room again, and so does another session.
+    core.request(3, Request::Remove { id: 0 }, Time::ZERO);
+    let over = answers(settle(&mut core, 0.0).1);
+    assert_eq!(over, vec![Err(OpeningError::CoflowOver); MAX_EARLY / 2]);
+    let of_the_other = FromAgent::Opened((0..MAX_EARLY as u32).map(|k| never(2 * k + 1)).collect());
+    core.heard(3, of_the_other.clone(), Time::ZERO);
+    assert_eq!(answers(settle(&mut core, 0.0).1).len(), MAX_EARLY / 2);
+    let hello = Hello { version: VERSION, port: 3, holds: (0, 0), token: Vec::new() };
+    core.heard(9, FromAgent::Hello(hello), Time::ZERO);
+    core.heard(9, of_the_other, Time::ZERO);
+    assert_eq!(answers(settle(&mut core, 0.0).1), []);
 }
