@@ -3,11 +3,12 @@
 use std::collections::BTreeMap;
 
 use crate::facebook::facebook;
+use covey_core::TenantWeights;
 use covey_facebook_test::facebook_test;
 use covey_trace::stats::{SizeClass, SizeTable};
 use covey_trace::transform::{
-    Changes, Filter, Mantri, Scale, Shape, Waves, WavesOf, burst, dag, filter, mantri, mapper_cv,
-    scale, skew, split_receivers, waves,
+    Changes, Filter, Mantri, Scale, Shape, Tenants, TenantsBy, Waves, WavesOf, burst, dag, filter,
+    mantri, mapper_cv, scale, skew, split_receivers, tenants, waves,
 };
 use covey_trace::{Coflow, Compressible, Flow, MB, Restart, TraceError, Workload, builtin};
 
@@ -363,6 +364,92 @@ fn a_hundred_and_ninety_two_coflows_have_several_receivers() {
     }
     assert_eq!((parts.len(), parts.values().filter(|n| **n > 1).count()), (526, 192));
     assert_eq!((made.num_flows(), made.bytes()), (trace.num_flows(), trace.bytes()));
+}
+
+/// Tenants a and b, of whom a has three quarters.
+fn three_to_one(by: TenantsBy, seed: u64) -> Tenants {
+    let shares = TenantWeights::parse("a=3,b=1").expect("shares");
+    Tenants { shares, by, seed }
+}
+
+/// How many of these belong to tenant a.
+fn of_a<'a>(coflows: impl IntoIterator<Item = &'a Coflow>) -> usize {
+    coflows.into_iter().filter(|coflow| coflow.tenant.as_deref() == Some("a")).count()
+}
+
+#[test]
+fn coflows_are_dealt_to_tenants_by_shares_and_nothing_else_changes() {
+    let hour = hour();
+    let made = tenants(&hour, &three_to_one(TenantsBy::Coflow, 1)).unwrap();
+    let of_b = made.coflows.len() - of_a(&made.coflows);
+    assert!(made.coflows.iter().all(|coflow| coflow.tenant.is_some()));
+    // 526 draws of 1 in 4: within four standard deviations.
+    assert!((92..=171).contains(&of_b), "{of_b}");
+    let again = tenants(&made, &three_to_one(TenantsBy::Coflow, 1)).unwrap();
+    assert_eq!(again, made, "the same seed, and tenants before do not count");
+    assert_ne!(tenants(&hour, &three_to_one(TenantsBy::Coflow, 2)).unwrap(), made);
+    let mut without = made.clone();
+    without.coflows.iter_mut().for_each(|coflow| coflow.tenant = None);
+    assert_eq!(without, hour);
+    let says_changes = Changes::between(&hour, &made).to_string();
+    let expected = format!(", {} coflows of a, {of_b} coflows of b", made.coflows.len() - of_b);
+    assert!(says_changes.ends_with(&expected), "{says_changes}");
+}
+
+#[test]
+fn a_job_is_of_one_tenant() {
+    let hour = hour();
+    let jobs = dag(&hour, Shape::Query42).unwrap();
+    let made = tenants(&jobs, &three_to_one(TenantsBy::Job, 1)).unwrap();
+    let mut of_job: BTreeMap<&str, &str> = BTreeMap::new();
+    for coflow in &made.coflows {
+        let tenant = coflow.tenant.as_deref().unwrap();
+        assert_eq!(*of_job.entry(coflow.job.as_deref().unwrap()).or_insert(tenant), tenant);
+    }
+    let of_b = of_job.values().filter(|tenant| **tenant == "b").count();
+    assert!(of_job.len() == 526 && (92..=171).contains(&of_b), "{of_b}");
+    // By coflow, jobs are of several.
+    let mixed = tenants(&jobs, &three_to_one(TenantsBy::Coflow, 1)).unwrap();
+    let split = |job: &[Coflow]| ![0, job.len()].contains(&of_a(job));
+    assert!(mixed.coflows.chunks(6).filter(|job| split(job)).count() > 250);
+    // A coflow without a job is a job.
+    let by = |by| tenants(&hour, &three_to_one(by, 1)).unwrap();
+    assert_eq!(by(TenantsBy::Job), by(TenantsBy::Coflow));
+}
+
+#[test]
+fn a_coflow_is_split_among_tenants_by_flows() {
+    let hour = hour();
+    let made = tenants(&hour, &three_to_one(TenantsBy::Split, 1)).unwrap();
+    assert_eq!(made.num_flows(), hour.num_flows());
+    assert!(close(made.bytes(), hour.bytes()));
+    let flows_of_b: usize = (made.coflows.iter())
+        .filter(|coflow| coflow.tenant.as_deref() == Some("b"))
+        .map(Coflow::width)
+        .sum();
+    let part = flows_of_b as f64 / made.num_flows() as f64;
+    assert!((part - 0.25).abs() < 0.01, "{part}");
+    let mut wide = 0;
+    for coflow in &hour.coflows {
+        let parts = made.coflows.iter().filter(|part| part.job.as_ref() == Some(&coflow.id));
+        let parts: Vec<&Coflow> = parts.collect();
+        assert_eq!(parts.iter().map(|part| part.width()).sum::<usize>(), coflow.width());
+        for part in &parts {
+            let tenant = part.tenant.as_deref().unwrap();
+            assert_eq!(part.id, format!("{}.{tenant}", coflow.id));
+            assert_eq!(part.arrival_s, coflow.arrival_s);
+        }
+        wide += usize::from(parts.len() == 2);
+    }
+    assert!(wide > 200, "{wide}");
+}
+
+#[test]
+fn tenants_that_cannot_be_dealt_are_refused() {
+    let none = Tenants::default();
+    assert_eq!(says(tenants(&hour(), &none)), "shares: expected at least one tenant, found none");
+    let by = "users".parse::<TenantsBy>().map_err(|error| error.to_string());
+    assert_eq!(by, Err("by: expected job, coflow or split, found \"users\"".to_owned()));
 }
 
 /// Stream's text has 85 % of coflows below 1 GB and 8 % above 10 GB, in the trace that it had: here 80 and 10.

@@ -3,9 +3,11 @@
 use std::path::PathBuf;
 
 use clap::{Args, Subcommand};
-use covey_core::LinkId;
+use covey_core::{LinkId, TenantWeights};
 use covey_topology::Network;
-use covey_trace::transform::{self, Changes, Failures, Filter, Mantri, Scale, Waves, WavesOf};
+use covey_trace::transform::{
+    self, Changes, Failures, Filter, Mantri, Scale, Tenants, TenantsBy, Waves, WavesOf,
+};
 use covey_trace::{TraceError, Workload};
 
 use crate::failure::Failure;
@@ -272,6 +274,30 @@ Examples:
         #[command(flatten)]
         ends: Ends,
     },
+    /// Give each coflow a tenant, drawn at random, for `covey simulate --tenants`
+    #[command(after_help = "\
+Each draw gives a tenant its weight's part of the sum of weights as probability. With --by coflow every coflow is drawn
+for, with --by job every job: all coflows of a job are one tenant's, and a coflow without a job is a job. With --by
+split every flow is drawn for. The flows of coflow 7 then make the coflows 7.a of tenant a and 7.b of tenant b, of job
+7. Tenants that the trace names are replaced.
+
+Examples:
+  covey trace tenants trace.txt --shares a=1,b=1 -o two.jsonl
+  covey trace dag trace.txt | covey trace tenants - --shares a=3,b=1 --by job --seed 2 -o jobs.jsonl
+  covey trace tenants trace.txt --shares a=3,b=1 | covey compare - --tenants a=3,b=1")]
+    Tenants {
+        #[command(flatten)]
+        ends: Ends,
+        /// Tenants with weights: NAME=WEIGHT,…
+        #[arg(long, value_name = "LIST")]
+        shares: String,
+        /// What is drawn for: job, coflow or split
+        #[arg(long, default_value = "coflow")]
+        by: String,
+        /// The seed
+        #[arg(long, value_name = "N", default_value_t = 1)]
+        seed: u64,
+    },
     /// Make each coflow a job of six stages (Stream IV): q42 (TPC-DS query 42) or tao
     #[command(after_help = "\
 Stages are exact copies; each waits for those before it.
@@ -345,6 +371,12 @@ impl Transform {
                 ends.make(|w| Ok(transform::waves(w, Waves { max, rate, of, seed })?))
             }
             Transform::SplitReceivers { ends } => ends.make(|w| Ok(transform::split_receivers(w)?)),
+            Transform::Tenants { ends, shares, by, seed } => {
+                let shares = TenantWeights::parse(&shares)
+                    .map_err(|problem| Failure::Input(format!("--shares: {problem}")))?;
+                let by: TenantsBy = by.parse()?;
+                ends.make(|w| Ok(transform::tenants(w, &Tenants { shares, by, seed })?))
+            }
             Transform::Dag { ends, shape } => {
                 let shape = shape.parse()?;
                 ends.make(|w| Ok(transform::dag(w, shape)?))

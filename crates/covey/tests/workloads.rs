@@ -159,6 +159,31 @@ fn split_receivers() {
 }
 
 #[test]
+fn tenants() {
+    let folder = TestFolder::new();
+    let arguments = ["trace", "tenants", "tiny.txt", "--shares", "a=3,b=1"];
+    let (_, coflows, note) = made(&folder, &arguments);
+    assert!(coflows.iter().all(|it| ["a", "b"].contains(&it["tenant"].as_str().unwrap())));
+    assert!(note.contains("coflow of a") || note.contains("coflows of a"), "{note}");
+    let traced = folder.covey(&arguments).out;
+    let simulate = ["simulate", "-", "--policy", "fair", "--tenants", "a=3,b=1"];
+    let ran = folder.covey_reading(&simulate, &traced);
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    let split = ["trace", "tenants", "tiny.txt", "--shares", "a=1,b=1", "--by", "split"];
+    let (_, coflows, note) = made(&folder, &split);
+    assert!(coflows.iter().all(|it| it["job"].is_string()), "{coflows:?}");
+    assert!(note.contains("2 jobs"), "{note}");
+    for (more, problem) in [
+        (&["--shares", "a"][..], "--shares: expected NAME=WEIGHT,…, found 'a'"),
+        (&["--shares", "a=1", "--by", "flow"], "by: expected job, coflow or split, found \"flow\""),
+    ] {
+        let refused = [&["trace", "tenants", "tiny.txt"], more].concat();
+        assert_eq!(folder.refusal(&refused), problem);
+    }
+    folder.refusal(&["trace", "tenants", "tiny.txt"]);
+}
+
+#[test]
 fn dag() {
     let folder = TestFolder::new();
     let (_, coflows, note) = made(&folder, &["trace", "dag", "tiny.txt", "--shape", "tao"]);

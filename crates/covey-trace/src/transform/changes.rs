@@ -1,6 +1,6 @@
 //! A summary of a transformation's changes, in one line.
 
-use std::collections::{HashMap, HashSet};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt;
 
 use super::mantri::mapper_cv;
@@ -17,6 +17,8 @@ pub struct Changes {
     ports: u32,
     /// Number of jobs with names.
     jobs: usize,
+    /// Coflows of each tenant that has some.
+    tenants: BTreeMap<String, usize>,
     /// Each kind of difference, and the number of coflows that have it.
     differences: Vec<(&'static str, usize)>,
     /// Coefficients of variation of mappers, for coflows with different sizes.
@@ -62,12 +64,17 @@ impl Changes {
             let waves = |c: &&Coflow| (min..=max).contains(&waves(c));
             after.coflows.iter().filter(waves).count()
         };
+        let mut tenants = BTreeMap::new();
+        for tenant in after.coflows.iter().filter_map(|coflow| coflow.tenant.clone()) {
+            *tenants.entry(tenant).or_default() += 1;
+        }
         Changes {
             coflows: after.coflows.len(),
             flows: after.num_flows(),
             bytes: after.bytes(),
             ports: after.ports,
             jobs: after.coflows.iter().filter_map(|c| c.job.as_ref()).collect::<HashSet<_>>().len(),
+            tenants,
             differences: differences.into_iter().filter(|(_, count)| *count > 0).collect(),
             mapper_cv: if resized { cvs() } else { None },
             waves: restarted
@@ -94,6 +101,9 @@ impl fmt::Display for Changes {
         write!(f, "{coflows}, {flows}, {bytes:.0} bytes on {ports}")?;
         if self.jobs > 0 {
             write!(f, ", {}", counted(self.jobs, "job"))?;
+        }
+        for (tenant, &count) in &self.tenants {
+            write!(f, ", {} of {tenant}", counted(count, "coflow"))?;
         }
         for (k, (what, count)) in self.differences.iter().enumerate() {
             let joint = if k == 0 { "; " } else { ", " };
