@@ -96,9 +96,9 @@ bench: growth ## Measure docs/measurements/simulator.md (TRACE=file; UPDATE=yes 
 growth: ## Measure how cost grows with coflows, flows, ports and events (POLICIES="sebf aalo", LIMIT=60; UPDATE=yes writes docs/measurements/growth.md)
 	scripts/growth.sh $(if $(UPDATE),--update) $(POLICIES)
 
-tenants: ## Measure docs/measurements/tenants.md: what isolation of tenants costs and gives (TRACE=file)
+tenants: ## Measure docs/measurements/tenants.md: what isolation of tenants costs and gives (TRACE=file; DEAL=yes measures the price alone)
 	cargo build --locked --release --package covey --bins
-	scripts/tenants.py $(CARGO_TARGET_DIR)/release/covey $(TRACE)
+	scripts/tenants.py $(CARGO_TARGET_DIR)/release/covey $(TRACE) $(if $(DEAL),--deal)
 
 live-fuzz: ## Send a coordinator valid and invalid requests, and garbage (LIVE_FUZZ_SECONDS=300 of each)
 	scripts/live-fuzz.sh $(or $(LIVE_FUZZ_SECONDS),300)

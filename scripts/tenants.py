@@ -2,11 +2,13 @@
 """Measures what isolation of tenants costs and gives; prints the tables of docs/measurements/tenants.md.
 
     scripts/tenants.py COVEY [TRACE] [--coflows N] [--policies LIST]
+    scripts/tenants.py COVEY [TRACE] --deal [--every N] [--policies LIST]
 
 COVEY is the program, TRACE a trace without tenants; the default is builtin:fb-like. Of its coflows, in order of
 arrival, every other one belongs to `honest` and the others to `hostile`. As long as it is not hostile, that tenant has
 the coflows of the trace. When it is, it deals the flows of each of its coflows out to fifty coflows, and registers
-twenty coflows of a kilobyte before each.
+twenty coflows of a kilobyte before each. With --deal, `covey trace tenants` deals the coflows to two and to five
+tenants instead, and nobody is hostile; with --every N, the first coflow and every N-th after it.
 """
 
 import argparse
@@ -18,6 +20,7 @@ from pathlib import Path
 
 PARTS, TINY, TINY_BYTES = 50, 20, 1000
 WEIGHTS = "honest=1,hostile=1"
+TENANTS = (2, 5)
 
 
 def coflows(covey: str, trace: str, most: int | None) -> tuple[dict, list[dict]]:
@@ -55,13 +58,41 @@ def means(covey: str, file: Path, policy: str, *more: str) -> dict[str, float]:
     return {**by_tenant, "all": found["cct_s"]["mean"], "wall": found["wall_s"]}
 
 
+def deal(covey: str, trace: str, every: int, policies: list[str], folder: Path) -> None:
+    """Print the mean CCT of all coflows without tenants, and with each number of tenants of equal weights."""
+    header, lines = coflows(covey, trace, None)
+    sample, dealt = folder / "sample.jsonl", []
+    sample.write_text("\n".join(map(json.dumps, [header, *lines[::every]])) + "\n")
+    for number in TENANTS:
+        file, weights = folder / f"{number}.jsonl", ",".join(f"t{k}=1" for k in range(number))
+        drawn = ["--shares", weights, "--by", "coflow", "--seed", "1"]
+        subprocess.run([covey, "trace", "tenants", str(sample), *drawn, "-o", str(file)], check=True)
+        dealt.append((file, weights))
+    print("| policy | without tenants |" + "".join(f" {number} tenants | ratio |" for number in TENANTS))
+    print("|---|--:|" + "--:|--:|" * len(TENANTS))
+    for policy in policies:
+        free = means(covey, dealt[0][0], policy)
+        divided = [means(covey, file, policy, "--tenants", weights) for file, weights in dealt]
+        cells = [f"{free['all']:.2f}"]
+        for found in divided:
+            cells += [f"{found['all']:.2f}", f"{found['all'] / free['all']:.3f}"]
+        print(f"| `{policy}` | " + " | ".join(cells) + " |", flush=True)
+        times = [f"{found['wall']:.1f}" for found in (free, *divided)]
+        print(f"{policy}: {' '.join(times)} s", file=sys.stderr)
+
+
 def main() -> None:
     arguments = argparse.ArgumentParser(description=(__doc__ or "").split("\n", maxsplit=1)[0])
     arguments.add_argument("covey")
     arguments.add_argument("trace", nargs="?", default="builtin:fb-like")
     arguments.add_argument("--coflows", type=int, help="use the first so many coflows only")
     arguments.add_argument("--policies", default="covey,sebf,aalo,philae,fair")
+    arguments.add_argument("--deal", action="store_true", help="deal coflows to two and to five tenants")
+    arguments.add_argument("--every", type=int, default=1, help="of the coflows, with --deal")
     given = arguments.parse_args()
+    if given.deal:
+        with tempfile.TemporaryDirectory() as folder:
+            return deal(given.covey, given.trace, given.every, given.policies.split(","), Path(folder))
     header, lines = coflows(given.covey, given.trace, given.coflows)
     with tempfile.TemporaryDirectory() as folder:
 
