@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from covey import _core
-from covey._api import opened, simulate, spec
+from covey._api import opened, simulate, spec, weights
 from covey._core import Frame, Trace
 from covey._extras import library
 from covey._policy import Policy, prepared
@@ -29,7 +29,18 @@ Point = dict[str, Any]
 Row = dict[str, Any]
 """What was measured there, with the names and values of the point first."""
 
-OPTIONS = ("fabric", "port_rate", "cpu", "sim", "barrier", "seed", "rung", "metric", "bound")
+OPTIONS = (
+    "fabric",
+    "port_rate",
+    "cpu",
+    "sim",
+    "barrier",
+    "seed",
+    "rung",
+    "metric",
+    "tenants",
+    "bound",
+)
 """Names in a grid that are options of `simulate`; others are parameters of the policy."""
 
 
@@ -45,8 +56,9 @@ def sweep(
 
     `grid` gives a value, or several, for each name. "trace" (a `Trace`, or a name as for
     `load_trace`) and "policy" must be there; options of `simulate` may be ("seed", "fabric",
-    "port_rate", "cpu", "sim", "barrier", "rung", "metric", "bound"). Every other name is a parameter of
-    the policy: ``{"trace": ..., "policy": "aalo", "K": [5, 10], "seed": range(3)}``.
+    "port_rate", "cpu", "sim", "barrier", "rung", "metric", "tenants", "bound"). Every other name is a
+    parameter of the policy: ``{"trace": ..., "policy": "aalo", "K": [5, 10], "seed": range(3)}``. In
+    rows, "tenants" has the text that the command line takes.
 
     Several seeds are refused where no row depends on the seed: a trace that is read is the same for
     every seed, and most policies draw nothing at random.
@@ -128,7 +140,7 @@ def _params(point: Point) -> dict[str, object]:
 
 
 def _values(values: object) -> list[object]:
-    if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Trace)):
+    if isinstance(values, Iterable) and not isinstance(values, (str, bytes, Trace, Mapping)):
         return list(values)
     return [values]
 
@@ -143,6 +155,8 @@ def measure(point: Point, stop: _core.Stop | None = None) -> Row:
     result = simulate(trace, with_params(policy, params), progress=False, stop=stop, **options)
     summary = result.summary()
     row = {**point, "trace": trace.name, "policy": _label(policy)}
+    if "tenants" in point:
+        row["tenants"] = weights(point["tenants"])
     row |= {f"{name}_cct_s": value for name, value in summary["cct_s"].items()}
     row["mean_fct_s"] = summary["fct_s"]["mean"]
     for name in ("makespan_s", "lower_bound_mean_cct_s", "events", "wall_s"):

@@ -67,6 +67,24 @@ def test_classes_take_parameters() -> None:
     assert frame["lower_bound_mean_cct_s"][0] > 0
 
 
+def test_weights_of_tenants_are_values_of_a_grid() -> None:
+    trace = covey.Trace.from_flows(
+        {
+            "coflow": ["a", "b"],
+            "arrival_s": [0, 0],
+            "src": [0, 0],
+            "dst": [1, 2],
+            "bytes": [375e6, 125e6],
+            "tenant": ["analytics", "serving"],
+        }
+    )
+    grid = {"trace": trace, "policy": "sebf", "tenants": {"analytics": 3, "serving": 1}}
+    assert covey.sweep(grid)["mean_cct_s"] == pytest.approx([4])
+    frame = covey.sweep({**grid, "tenants": [None, grid["tenants"]]})
+    assert frame["mean_cct_s"] == pytest.approx([2.5, 4])
+    assert frame["tenants"] == [None, "analytics=3,serving=1"]
+
+
 def test_a_grid_needs_a_trace_and_a_policy() -> None:
     with pytest.raises(covey.InputError, match="grid: expected 'policy' among the names"):
         covey.sweep({"trace": "builtin:fb-like"})
