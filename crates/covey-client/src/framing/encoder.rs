@@ -39,11 +39,11 @@ pub(crate) enum Taken {
 
 /// Whether compression has paid for a flow so far.
 #[derive(Debug)]
-struct Trial {
+pub(super) struct Trial {
     /// Whether the last trial made the flow smaller.
     shrinks: bool,
     /// Bytes to send plain before the next trial.
-    pause: u64,
+    pub(super) pause: u64,
     /// The pause after the next failure.
     next_pause: u64,
 }
@@ -86,8 +86,8 @@ pub(crate) struct FrameEncoder {
     /// Bytes of the flow that are in `ahead`.
     ahead_bytes: u64,
     /// Bytes of the current plain chunk that have not been written. They follow `ahead`.
-    chunk_left: usize,
-    trial: Trial,
+    pub(super) chunk_left: usize,
+    pub(super) trial: Trial,
     /// Whether `ahead` is or was the empty chunk that ends the flow.
     is_ended: bool,
 }
