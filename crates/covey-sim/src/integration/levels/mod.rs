@@ -1,6 +1,7 @@
-//! Flows whose rate is the lowest water level on their paths.
+//! Flows whose rate is the lower water level of their two links.
 
 mod by_link;
+mod crossings;
 mod ends;
 mod inner_targets;
 mod laid;
