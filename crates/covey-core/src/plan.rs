@@ -552,7 +552,7 @@ impl<K: Knowledge> Plan<K> {
     }
 
     /// Asks to be told when any flow of the coflow, ended ones included, has sent `bytes`. A simulation refuses
-    /// that for flows in classes ([`Layers::Classes`], and [`Group::AllFlows`] on a fabric with inner links).
+    /// that for flows in classes ([`Layers::Classes`], and [`Group::AllFlows`]).
     pub fn wake_when_flow_sent(&mut self, coflow: CoflowId, bytes: f64) {
         self.wakes.ask(Wake::WhenFlowSent(coflow, bytes));
     }

@@ -56,10 +56,9 @@
 //! - `kept`: what is kept from one pass to the next, for each entry, each coflow and the plan. It
 //!   serves no entry.
 //! - `sequence`: how entries follow each other: strict, weighted, per port, backfill.
-//! - `all_flows`: rules over all flows at once. It uses `rules` only. A plan that serves coflows does
+//! - `all_flows`: one flow before the other, over all flows at once. A plan that serves coflows does
 //!   not come here.
-//! - `classes`: flows in classes, on paths of any number of links; also all flows alike, where a fabric
-//!   has inner links. It uses `water` only.
+//! - `classes`: flows in classes; also all flows alike or by their sizes. It uses `water` only.
 //! - `allocator`: the [`Allocator`], which reads a plan and chooses among these.
 //! - `tenants`: capacity divided among tenants, with an [`Allocator`] for each.
 
@@ -84,7 +83,6 @@ pub use classes::class_shares::{ClassShares, Limit, Rebundled};
 pub use error::PlanError;
 pub use flow_rate::{BySize, CompressionRate, FlowRate};
 pub use kept::coflow_allocation::CoflowAllocation;
-pub use kept::incremental_max_min::LevelChange;
 pub use measure::Measure;
 pub use rates::BulkRates;
 pub use tenants::TenantShares;

@@ -9,12 +9,12 @@ mod known_answers;
 mod orders;
 mod tenants;
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::slice;
 
 use common::random::{self, Recipe};
 use common::{NaiveFlow, World, flow, load, naive};
-use covey_core::alloc::{Allocator, FlowRate, LevelChange, PlanError};
+use covey_core::alloc::{Allocator, FlowRate, PlanError};
 use covey_core::state::FlowSpec;
 use covey_core::{
     Backfill, Clairvoyant, CoflowId, Ecmp, EcmpMode, Fabric, FatTree, FlowId, Group, Layers,

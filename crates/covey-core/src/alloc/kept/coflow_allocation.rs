@@ -2,14 +2,12 @@
 
 use super::entry_allocation::{EntryAllocation, Scratch};
 use super::found_spare::FoundSpare;
-use super::incremental_max_min::LevelChange;
 use super::subsets::Subsets;
 use super::target::Which;
 use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::{BySize, CompressionRate, FlowRate};
 use crate::alloc::rules::filling_by_size::LevelsBySize;
 use crate::alloc::rules::madd::is_madd;
-use crate::alloc::rules::shuffle_rows::ShuffleRows;
 use crate::demand::Demand;
 use crate::plan::{Entry, Rule};
 use crate::state::CoflowState;
@@ -46,8 +44,6 @@ pub struct CoflowAllocation {
     pub(in crate::alloc) spare: FoundSpare,
     /// What entries for some of the coflow's flows give.
     pub(in crate::alloc) subsets: Subsets,
-    /// Under max-min fairness, which rows of the coflow are the same; empty when not worked out.
-    rows: ShuffleRows,
     /// What compression takes from flows that are sent, at most one rate a flow.
     compression: Vec<CompressionRate>,
     /// The pass that last reported the coflow as changed.
@@ -112,7 +108,7 @@ impl CoflowAllocation {
 
     /// The links whose water level changed in the pass that last reported the coflow. A link whose
     /// level changed in steps is named more than once. `None` where the changes are not known.
-    pub fn water_level_changes(&self) -> Option<&[LevelChange]> {
+    pub fn water_level_changes(&self) -> Option<&[u32]> {
         if self.switched_in == self.reported {
             return None;
         }
@@ -122,9 +118,8 @@ impl CoflowAllocation {
         self.own().level_changes()
     }
 
-    /// Positions of flows that another link limits since the pass that last reported the coflow, if paths cross
-    /// inner links and [`CoflowAllocation::water_level_changes`] are known. Some occur twice, some may have
-    /// ended.
+    /// Positions of flows that another link limits since the pass that last reported the coflow, if
+    /// [`CoflowAllocation::water_level_changes`] are known. Some occur twice, some may have ended.
     pub fn moved_flows(&self) -> &[u32] {
         if self.own().decided_in == self.reported { self.own().moved_flows() } else { &[] }
     }
@@ -134,8 +129,7 @@ impl CoflowAllocation {
         self.own().tells_limits()
     }
 
-    /// The local link that limits an active flow with a rate by water level, where paths cross inner links and that is
-    /// known. It stays until the flow is among [`CoflowAllocation::moved_flows`].
+    /// The local link that limits an active flow with a rate by water level, where that is known. It stays until the flow is among [`CoflowAllocation::moved_flows`].
     pub fn limit(&self, position: usize) -> Option<usize> {
         self.own().limit(position)
     }
@@ -229,17 +223,12 @@ impl CoflowAllocation {
         scratch: &mut Scratch,
         capacity: &[f64],
     ) -> Result<bool, PlanError> {
-        let mut rows = std::mem::take(&mut self.rows);
-        let part = self.part_mut(which);
-        let result = part.decide(coflow, entry, scratch, capacity, &mut rows);
-        self.rows = rows;
-        result
+        self.part_mut(which).decide(coflow, entry, scratch, capacity)
     }
 
     /// Flows have started or ended, or what is left of them has been brought up to date: the next
     /// pass decides all parts again.
     pub(in crate::alloc) fn touch(&mut self) {
-        self.rows.clear();
         self.spare.touch();
         self.parts_mut().for_each(|part| part.decided = None);
     }
@@ -264,7 +253,6 @@ impl CoflowAllocation {
 
     pub(in crate::alloc) fn clear(&mut self) {
         self.parts_mut().for_each(EntryAllocation::restart);
-        self.rows.clear();
         self.spare.clear();
         self.spare.waits.forget();
         self.is_provisional = false;

@@ -1,18 +1,17 @@
 //! What one entry of a plan gives to a coflow, and how that is decided.
 
 use super::changes::Changes;
+use super::fair_levels::FairLevels;
 use super::idle::Idle;
 use super::incremental_matching::{MatchedFlows, MatchingScratch};
-use super::incremental_max_min::{Balancing, FairLevels, LevelChange};
 use super::plan_place::PlanPlace;
 use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::FlowRate;
 use crate::alloc::free_capacity::{usable, usable_of};
 use crate::alloc::rules::list;
 use crate::alloc::rules::madd::{Madd, is_madd};
-use crate::alloc::rules::progressive_filling::UNLIMITED;
+use crate::alloc::rules::max_min::UNLIMITED;
 use crate::alloc::rules::sharing::{EntryFlows, Rates, RuleScratch, SharingRule, can_send};
-use crate::alloc::rules::shuffle_rows::ShuffleRows;
 use crate::bits::bits;
 use crate::demand::Demand;
 use crate::ids::CoflowId;
@@ -56,7 +55,6 @@ pub struct Scratch {
     /// What the entry left at its links before.
     previous_after: Vec<f64>,
     rules: RuleScratch,
-    balancing: Balancing,
     matching: MatchingScratch,
 }
 
@@ -146,7 +144,7 @@ impl EntryAllocation {
     }
 
     /// The links whose level the last decision changed; `None` if it does not say.
-    pub fn level_changes(&self) -> Option<&[LevelChange]> {
+    pub fn level_changes(&self) -> Option<&[u32]> {
         self.fair.changes()
     }
 
@@ -280,14 +278,13 @@ impl EntryAllocation {
         &Entry { group, rule, .. }: &Entry,
         scratch: &mut Scratch,
         capacity: &[f64],
-        rows: &mut ShuffleRows,
     ) -> Result<bool, PlanError> {
         let touched = self.decided != Some((group, rule));
         self.matched.forget_changes();
         self.decided = Some((group, rule));
         self.fair.start();
         let was_empty = self.is_empty();
-        let mut flows = EntryFlows { coflow, group, capacity, rows };
+        let mut flows = EntryFlows { coflow, group, capacity };
         let whole = flows.is_whole();
         let matches = matches!(rule, Rule::Matching | Rule::MatchingByLoad);
         if !matches || !whole {
@@ -329,21 +326,16 @@ impl EntryAllocation {
             }
             _ => {
                 let may_follow = whole && rule == Rule::MaxMin;
-                let on_paths = !coflow.demand().is_bipartite();
                 scratch.changes.dirty_after.clear();
-                if may_follow && on_paths && self.follows(coflow, group, scratch, capacity) {
+                if may_follow && self.follows(coflow, group, scratch, capacity) {
                     return Ok(!(was_empty && self.is_empty()));
                 }
                 if scratch.changes.is_followed {
                     scratch.previous_after.clone_from(&self.after);
                 }
-                let follows =
-                    may_follow && !on_paths && self.follows(coflow, group, scratch, capacity);
-                if !follows {
-                    self.decide_whole(rule, &mut flows, &mut scratch.rules)?;
-                    if whole && rule == Rule::MaxMin && !self.is_empty() {
-                        self.fair.remember(coflow, scratch.rules.on_paths.opened());
-                    }
+                self.decide_whole(rule, &mut flows, &mut scratch.rules)?;
+                if may_follow && !self.is_empty() {
+                    self.fair.remember(coflow, scratch.rules.on_paths.opened());
                 }
                 let Changes { dirty_after, is_followed, .. } = &mut scratch.changes;
                 if *is_followed {
@@ -439,11 +431,10 @@ impl EntryAllocation {
         capacity: &[f64],
     ) -> bool {
         let Group::Coflow(id) = group else { return false };
-        let Scratch { ended, changes, balancing, .. } = scratch;
+        let Scratch { ended, changes, .. } = scratch;
         let shared = (&mut *self.after, &mut *self.rates.levels);
-        let flows = (id, coflow);
-        let follows =
-            self.fair.follow(flows, (&self.before, capacity), shared, ended, changes, balancing);
+        let ended = ended.iter().filter(|(ended, _)| *ended == id).map(|(_, position)| *position);
+        let follows = self.fair.follow((coflow, ended), (&self.before, capacity), shared, changes);
         if follows {
             self.sum_up(coflow.demand());
             if self.is_empty() {

@@ -1,9 +1,9 @@
-//! Max-min fair levels of one coflow whose paths cross inner links, kept from pass to pass.
+//! Max-min fair levels of one coflow, kept from pass to pass.
 //!
 //! To keep them costs about as much at first as to fill all links some times. So they are kept once a coflow has
 //! been filled so often.
 
-use crate::alloc::rules::progressive_filling::UNLIMITED;
+use crate::alloc::rules::max_min::UNLIMITED;
 use crate::alloc::water::bundles::Bundles;
 use crate::alloc::water::water_levels::{MAX_DENSE_LINKS, WaterLevels};
 use crate::demand::Demand;

@@ -3,7 +3,7 @@
 //! For each entry: what it found and left at its links and what it gives ([`entry_allocation`]),
 //! with incremental forms of two rules, each as fast as what has changed: matching ([`incremental_matching`]:
 //! [`flows_at_ports`], or [`flows_on_paths`] and [`blocked_flows`] where paths cross inner links) and max-min
-//! ([`incremental_max_min`]; [`kept_levels`] there). For each coflow: all its entries
+//! ([`fair_levels`] and [`kept_levels`]). For each coflow: all its entries
 //! ([`coflow_allocation`], [`subsets`]) and what backfill found for it ([`found_spare`]); [`allocations`] holds all
 //! coflows. For coflows that can send nothing: a few bits ([`idle`], [`asleep`]). For a plan that stays in force:
 //! which entries have a step on the next pass, and which wait for which link ([`kept_plan`], [`pass_steps`],
@@ -19,12 +19,12 @@ pub mod claims;
 pub mod coflow_allocation;
 pub mod decision;
 pub mod entry_allocation;
+pub mod fair_levels;
 pub mod flows_at_ports;
 pub mod flows_on_paths;
 pub mod found_spare;
 pub mod idle;
 pub mod incremental_matching;
-pub mod incremental_max_min;
 pub mod kept_levels;
 pub mod kept_plan;
 pub mod left_by_rank;

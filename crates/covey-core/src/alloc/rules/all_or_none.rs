@@ -5,7 +5,7 @@
 //! elsewhere; others do. The rate is that of the slowest flow under max-min fairness (Philae §4.5):
 //! the least, over the links that the flows need, of what is free for each of them.
 
-use super::progressive_filling::UNLIMITED;
+use super::max_min::UNLIMITED;
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::FlowRate;

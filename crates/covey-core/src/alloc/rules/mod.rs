@@ -20,7 +20,5 @@ pub mod madd;
 pub mod matching;
 pub mod max_min;
 pub mod most_loaded_first;
-pub mod progressive_filling;
 pub mod proportional;
 pub mod sharing;
-pub mod shuffle_rows;

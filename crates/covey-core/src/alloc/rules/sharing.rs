@@ -3,8 +3,6 @@
 use super::by_size_on_paths::Course;
 use super::filling_by_size::{LevelsBySize, ProportionalFilling};
 use super::filling_on_paths::PathFilling;
-use super::progressive_filling::Filling;
-use super::shuffle_rows::ShuffleRows;
 use crate::alloc::error::PlanError;
 use crate::alloc::flow_rate::FlowRate;
 use crate::demand::Demand;
@@ -67,8 +65,6 @@ pub struct EntryFlows<'a> {
     pub group: Group,
     /// Capacity of each link of the fabric.
     pub capacity: &'a [f64],
-    /// The coflow's rows; empty until a rule asks for them.
-    pub rows: &'a mut ShuffleRows,
 }
 
 impl<'a> EntryFlows<'a> {
@@ -146,7 +142,6 @@ pub struct RuleScratch {
     pub open: Vec<u32>,
     /// A number for each of `positions`, or for each local link.
     pub numbers: Vec<f64>,
-    pub max_min: Filling,
     pub proportional: ProportionalFilling,
     pub on_paths: PathFilling,
     pub by_size_on_paths: Course,

@@ -269,7 +269,7 @@ impl Bounds {
         let slack = part.slack();
         let told = part.level_changes().filter(|_| !new);
         let all = if told.is_none() { 0..links.len() } else { 0..0 };
-        for l in told.into_iter().flatten().map(|change| change.link as usize).chain(all) {
+        for l in told.into_iter().flatten().map(|&l| l as usize).chain(all) {
             self.slack[l] = slack(l, capacity[links[l].index()] * NEGLIGIBLE);
         }
     }

@@ -324,7 +324,7 @@ impl Fluid {
         }
         self.rate = allocation.total();
         self.next = self.next_end(progress);
-        self.longest.set(self.longest.get().carry(now, || self.fastest(demand)));
+        self.longest.set(self.longest.get().carry(now, || self.fastest()));
     }
 
     /// Computes again the ends of flows with bytes that are not written back.
@@ -459,11 +459,11 @@ impl Fluid {
     }
 
     /// The maximum rate of a flow, in bytes per second.
-    pub(super) fn fastest(&self, demand: &Demand) -> f64 {
+    pub(super) fn fastest(&self) -> f64 {
         // A flow's rate by size is in proportion to its bytes left: no bound is kept.
         let by_size = if self.by_size.highest > 0.0 { f64::INFINITY } else { 0.0 };
         let own = self.running.iter().map(|flow| flow.rate).fold(0.0, f64::max);
-        self.levels.fastest(demand) + by_size + own
+        self.levels.fastest() + by_size + own
     }
 
     /// The time of the next end of a flow, by all rates together.

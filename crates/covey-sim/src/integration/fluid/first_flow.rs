@@ -17,7 +17,7 @@ impl Fluid {
         let longest = self.longest.get();
         longest.answer(bytes, limit).unwrap_or_else(|| {
             let found = self.find_first(coflow, bytes);
-            let fastest = || self.fastest(coflow.demand());
+            let fastest = || self.fastest();
             self.longest.set(longest.found(bytes, found, self.anchor, fastest));
             found.0
         })

@@ -7,14 +7,12 @@
 //! costs the same for one flow as for thousands. A flow moves only when another link begins to
 //! limit it: its target is then converted to the other link's service.
 //!
-//! Where flows have two links, those that move are found by levels that cross. On paths with inner links the
-//! allocator tells them, or all flows are looked at.
+//! The allocator tells which flows move, or all flows are looked at.
 
 use covey_core::alloc::CoflowAllocation;
 use covey_core::state::Progress;
 use covey_core::{Demand, Time, minimum, positions_where, rounded_bytes};
 
-use super::crossings::{Memory, crossings};
 use super::ends::Ends;
 use super::laid::Laid;
 
@@ -57,8 +55,10 @@ pub(crate) struct Levels {
     pending: Vec<u32>,
     /// Whether flows have started that are not attached yet.
     incomplete: bool,
-    /// Working memory.
-    memory: Memory,
+    /// Working memory: links whose level changes.
+    changed: Vec<u32>,
+    /// Working memory: flows that may move to another link, or that end.
+    moving: Vec<u32>,
 }
 
 impl Levels {
@@ -91,20 +91,15 @@ impl Levels {
         self.next.first()
     }
 
-    /// The lower level of a flow's two links.
+    /// The level of the link that limits a flow.
     pub(crate) fn rate(&self, position: usize) -> f64 {
         self.level[self.link(position)]
     }
 
     /// A bound on the rates of all flows.
-    pub(crate) fn fastest(&self, demand: &Demand) -> f64 {
-        let greatest = |levels: &[f64]| levels.iter().fold(0.0, |a: f64, &b| a.max(b));
-        if !demand.is_bipartite() {
-            let limiting = self.limits.iter().zip(&self.level).filter(|(limit, _)| limit.flows > 0);
-            return limiting.fold(0.0, |a: f64, (_, &b)| a.max(b));
-        }
-        let (senders, receivers) = self.level.split_at(demand.senders().min(self.level.len()));
-        greatest(senders).min(greatest(receivers))
+    pub(crate) fn fastest(&self) -> f64 {
+        let limiting = self.limits.iter().zip(&self.level).filter(|(limit, _)| limit.flows > 0);
+        limiting.fold(0.0, |a: f64, (_, &b)| a.max(b))
     }
 
     /// Bytes left of an active flow at `now`.
@@ -160,19 +155,14 @@ impl Levels {
     fn change(&mut self, demand: &Demand, allocation: &CoflowAllocation, now: Time) {
         let levels = allocation.water_levels();
         let changes = allocation.water_level_changes().filter(|_| !self.paused);
-        let Memory { changed, crossing, .. } = &mut self.memory;
+        let changed = &mut self.changed;
         changed.clear();
-        crossing.clear();
         if std::mem::take(&mut self.paused) {
             changed.extend(0..levels.len() as u32);
-            crossing.extend(differing(&self.before, levels));
         } else if let Some(changes) = changes {
-            let crosses = changes.iter().filter(|change| change.crosses);
-            crossing.extend(crosses.map(|change| change.link));
-            changed.extend(changes.iter().map(|change| change.link));
+            changed.extend_from_slice(changes);
         } else {
             changed.extend(differing(&self.level, levels));
-            crossing.extend_from_slice(changed);
         }
         for l in changed.iter().map(|&l| l as usize) {
             let limit = &mut self.limits[l];
@@ -182,9 +172,7 @@ impl Levels {
             self.level[l] = levels[l];
         }
         debug_assert_eq!(self.level, levels);
-        if demand.is_bipartite() {
-            self.move_flows(demand, now);
-        } else if changes.is_some() {
+        if changes.is_some() {
             for &position in allocation.moved_flows() {
                 self.move_to_limit(demand, position as usize, allocation, now);
             }
@@ -193,9 +181,9 @@ impl Levels {
                 self.move_to_limit(demand, position, allocation, now);
             }
         } else {
-            self.move_flows_on_paths(demand, now);
+            self.move_flows(demand, now);
         }
-        for l in self.memory.changed.iter().map(|&l| l as usize) {
+        for l in self.changed.iter().map(|&l| l as usize) {
             self.before[l] = self.level[l];
         }
         self.compute_ends(demand);
@@ -216,35 +204,13 @@ impl Levels {
         self.at.resize(demand.width(), 0);
     }
 
-    /// Moves the flows whose lower level is now that of the other link.
+    /// Moves the flows that a link limits now of which the level has changed, or does not any more.
     fn move_flows(&mut self, demand: &Demand, now: Time) {
-        let senders = demand.senders();
-        let links = senders + demand.receivers();
-        let mut moving = std::mem::take(&mut self.memory.moving);
-        if self.memory.crossing.iter().any(|&l| (l as usize) < senders) {
-            self.memory.open.find(&self.before[senders..links], &self.level[senders..links]);
-        }
-        for k in 0..self.memory.crossing.len() {
-            let l = self.memory.crossing[k] as usize;
-            moving.clear();
-            if l < senders {
-                self.crossed_by_sender(demand, l, &mut moving);
-            } else {
-                self.crossed_by_receiver(demand, l, &mut moving);
-            }
-            moving.iter().for_each(|&flow| self.move_flow(demand, flow as usize, now));
-        }
-        self.memory.moving = moving;
-    }
-
-    /// Moves the flows on paths with inner links that a link limits now of which the level has changed, or does not
-    /// any more.
-    fn move_flows_on_paths(&mut self, demand: &Demand, now: Time) {
         let lowest = self.level.iter().fold(f64::INFINITY, |a: f64, &b| a.min(b));
-        let highest = self.fastest(demand);
-        let mut moving = std::mem::take(&mut self.memory.moving);
-        for k in 0..self.memory.changed.len() {
-            let l = self.memory.changed[k] as usize;
+        let highest = self.fastest();
+        let mut moving = std::mem::take(&mut self.moving);
+        for k in 0..self.changed.len() {
+            let l = self.changed[k] as usize;
             let falls = self.level[l] < self.before[l];
             // No flow has a higher level, or no link has a lower one.
             if if falls { highest <= self.level[l] } else { self.level[l] <= lowest } {
@@ -262,34 +228,7 @@ impl Levels {
             }
             moving.iter().for_each(|&flow| self.move_flow(demand, flow as usize, now));
         }
-        self.memory.moving = moving;
-    }
-
-    /// Adds to `moving` the flows of a sender whose level has crossed that of their receiver, and
-    /// possibly other flows.
-    fn crossed_by_sender(&mut self, demand: &Demand, l: usize, moving: &mut Vec<u32>) {
-        let (was, is) = (self.before[l], self.level[l]);
-        let crosses = |before: f64, after: f64| (before <= was) != (after <= is);
-        self.memory.crossed.clear();
-        crossings(
-            (&self.memory.open.before, &self.memory.open.after),
-            crosses,
-            &mut self.memory.crossed,
-        );
-        for other in &mut self.memory.crossed {
-            *other = self.memory.open.receivers[*other as usize];
-        }
-        self.flows.between(demand, l, &self.memory.crossed, moving);
-    }
-
-    /// Like [`Levels::crossed_by_sender`], for a receiver.
-    fn crossed_by_receiver(&mut self, demand: &Demand, l: usize, moving: &mut Vec<u32>) {
-        let (was, is) = (self.before[l], self.level[l]);
-        let crosses = |before: f64, after: f64| (was <= before) != (is <= after);
-        let others = (&self.before[..demand.senders()], &self.level[..demand.senders()]);
-        self.memory.crossed.clear();
-        crossings(others, crosses, &mut self.memory.crossed);
-        self.flows.between(demand, l, &self.memory.crossed, moving);
+        self.moving = moving;
     }
 
     /// Attaches a flow to the link that limits it, if it is attached to the other one.
@@ -377,7 +316,7 @@ impl Levels {
 
     /// Ends the flows that end at `now` by their level, and calls `finished` with each.
     pub(crate) fn finish(&mut self, demand: &Demand, now: Time, mut finished: impl FnMut(usize)) {
-        let mut ending = std::mem::take(&mut self.memory.moving);
+        let mut ending = std::mem::take(&mut self.moving);
         let mut from = 0;
         while let Some(l) = self.next.due(from, now) {
             from = l + 1;
@@ -395,7 +334,7 @@ impl Levels {
                 finished(p);
             }
         }
-        self.memory.moving = ending;
+        self.moving = ending;
         self.compute_ends(demand);
     }
 

@@ -31,9 +31,6 @@ impl InnerTargets {
         self.first.clear();
         self.places.clear();
         self.last.clear();
-        if demand.is_bipartite() {
-            return;
-        }
         let mut crossings = 0;
         for position in 0..demand.width() {
             self.first.push(crossings);

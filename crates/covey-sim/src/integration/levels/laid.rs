@@ -50,11 +50,7 @@ impl Laid {
     pub(super) fn lowest(&self, demand: &Demand, position: usize, levels: &[f64]) -> usize {
         let (s, r) = demand.ends(position);
         let lower = |a: usize, b: usize| if levels[b] < levels[a] { b } else { a };
-        let end = lower(r, s);
-        match demand.is_bipartite() {
-            true => end,
-            false => demand.inner_path(position).fold(end, lower),
-        }
+        demand.inner_path(position).fold(lower(r, s), lower)
     }
 
     /// Removes all targets.
@@ -106,34 +102,6 @@ impl Laid {
             End::Sender => demand.row(link).start + k,
             End::Receiver => self.column[self.column_of(demand, link).start + k] as usize,
             End::Inner => self.inner.at(demand, link).1[k] as usize,
-        }
-    }
-
-    /// Adds to `flows` the flows between a link and `others` at the other side, and possibly more
-    /// flows of that link.
-    pub(super) fn between(
-        &self,
-        demand: &Demand,
-        link: usize,
-        others: &[u32],
-        flows: &mut Vec<u32>,
-    ) {
-        if others.is_empty() {
-            return;
-        }
-        if link < demand.senders() {
-            let row = demand.row(link);
-            if demand.is_regular(link) {
-                flows.extend(others.iter().map(|k| row.start as u32 + k));
-            } else {
-                flows.extend(row.map(|p| p as u32));
-            }
-        } else if others.iter().all(|&s| demand.is_regular(s as usize)) {
-            let column = link - demand.senders();
-            let position = |&s: &u32| (demand.row(s as usize).start + column) as u32;
-            flows.extend(others.iter().map(position));
-        } else {
-            flows.extend_from_slice(&self.column[self.column_of(demand, link)]);
         }
     }
 

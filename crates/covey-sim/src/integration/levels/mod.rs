@@ -1,7 +1,6 @@
-//! Flows whose rate is the lower water level of their two links.
+//! Flows whose rate is the lowest water level on their paths.
 
 mod by_link;
-mod crossings;
 mod ends;
 mod inner_targets;
 mod laid;
