@@ -22,8 +22,10 @@ pub struct FairLevels {
     changes: Vec<u32>,
     /// Whether `changes` are all links that have another level since the previous decision.
     tells_changes: bool,
-    /// What goes on from one decision to the next, if levels are kept.
-    kept: Option<Box<KeptLevels>>,
+    /// What goes on from one decision to the next; made when levels are first kept.
+    memory: Option<Box<KeptLevels>>,
+    /// Whether levels are kept.
+    keeps: bool,
     /// Whether the last decision went on from what is kept.
     is_kept: bool,
     /// Number of flows that got a rate, added up over all decisions, since levels were last begun to be kept.
@@ -54,8 +56,17 @@ impl FairLevels {
     /// Levels are withdrawn, or given by a rule that does not say which have changed.
     pub fn forget(&mut self) {
         self.flows = None;
-        self.kept = None;
+        self.keeps = false;
         self.tells_changes = false;
+    }
+
+    /// The levels, if they are kept.
+    fn kept(&self) -> Option<&KeptLevels> {
+        self.memory.as_deref().filter(|_| self.keeps)
+    }
+
+    fn kept_mut(&mut self) -> Option<&mut KeptLevels> {
+        self.memory.as_deref_mut().filter(|_| self.keeps)
     }
 
     /// Another coflow may come to the place of this one.
@@ -73,7 +84,7 @@ impl FairLevels {
     /// Positions of flows that another link limits since the last decision, if [`FairLevels::changes`] are known.
     /// Some occur twice, some may have ended.
     pub fn moved(&self) -> &[u32] {
-        self.kept.as_ref().map_or(&[], |kept| kept.moved())
+        self.kept().map_or(&[], KeptLevels::moved)
     }
 
     /// The links whose level the last decision changed, some of them twice; `None` if it does not say.
@@ -83,21 +94,21 @@ impl FairLevels {
 
     /// What is free has changed at a link, of which [`FairLevels::follow`] is not told.
     pub fn miss(&mut self, link: usize) {
-        if let Some(kept) = &mut self.kept {
+        if let Some(kept) = self.kept_mut() {
             kept.miss([link].into_iter());
         }
     }
 
     /// The same at any links.
     pub fn miss_all(&mut self) {
-        if let Some(kept) = &mut self.kept {
+        if let Some(kept) = self.kept_mut() {
             kept.miss_all();
         }
     }
 
     /// What is free has changed at some links, and the levels are to stay.
     pub fn stay(&mut self, links: &MarkedLinks) {
-        if let Some(kept) = &mut self.kept {
+        if let Some(kept) = self.kept_mut() {
             kept.stay(links);
             self.is_kept = true;
         }
@@ -105,24 +116,24 @@ impl FairLevels {
 
     /// Whether the next decision costs less if it is known at which links other amounts are free.
     pub fn follows_single_links(&self) -> bool {
-        self.kept.as_ref().is_some_and(|kept| kept.follows_single_links())
+        self.kept().is_some_and(KeptLevels::follows_single_links)
     }
 
     /// The links at which another amount may be used or left than before the last decision; `None` if it does
     /// not say. Some occur more than once.
     pub fn written(&self) -> Option<&[u32]> {
-        self.kept.as_ref().filter(|_| self.is_kept)?.written()
+        self.kept().filter(|_| self.is_kept)?.written()
     }
 
     /// Whether [`FairLevels::limit`] is known.
     pub fn tells_limits(&self) -> bool {
-        self.kept.is_some()
+        self.keeps
     }
 
     /// The local link that limits the flow at a position, where that is kept: of several with the same level, one of
     /// them for as long as the flow is not [moved](FairLevels::moved).
     pub fn limit(&self, position: usize) -> Option<usize> {
-        Some(self.kept.as_ref()?.limit(position) as usize)
+        Some(self.kept()?.limit(position) as usize)
     }
 
     /// Goes on from `levels`, which are fair, after the flows at some positions have `ended` and what is free
@@ -143,7 +154,7 @@ impl FairLevels {
         if levels.is_empty() || self.flows != Some(then) {
             return false;
         }
-        if let Some(kept) = &mut self.kept {
+        if let Some(kept) = self.memory.as_deref_mut().filter(|_| self.keeps) {
             kept.follow(ended, before, &changes.dirty);
             self.changes.extend_from_slice(kept.changed());
             kept.write(before, levels, after, &mut changes.dirty_after);
@@ -151,9 +162,10 @@ impl FairLevels {
             self.filled = 0;
             self.tells_changes = false;
             let capacity = demand.links().iter().map(|link| capacity[link.index()]);
-            let mut kept = Box::new(KeptLevels::new(demand, capacity, before));
+            let kept = self.memory.get_or_insert_default();
+            kept.fill(demand, capacity, before);
             kept.write_all(before, levels, after, &mut changes.dirty_after);
-            self.kept = Some(kept);
+            self.keeps = true;
         } else {
             return false;
         }

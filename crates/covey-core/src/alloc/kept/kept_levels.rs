@@ -17,7 +17,7 @@ const ROUNDING: f64 = 4e-12;
 const LINKS_PER_UNSEEN: usize = 8;
 
 /// Levels of one coflow. Each flow is a bundle of its own, whose number is its position.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub struct KeptLevels {
     bundles: Bundles,
     levels: WaterLevels,
@@ -30,25 +30,27 @@ pub struct KeptLevels {
 }
 
 impl KeptLevels {
-    /// The active flows of a coflow on links that have a `capacity`, of which some is `free`, by local link.
-    pub fn new(
+    /// Begins again, with the active flows of a coflow on links that have a `capacity`, of which some is `free`, by local link.
+    pub fn fill(
+        &mut self,
         demand: &Demand,
         capacity: impl ExactSizeIterator<Item = f64> + Clone,
         free: &[f64],
-    ) -> KeptLevels {
-        let (mut bundles, mut levels) = (Bundles::default(), WaterLevels::default());
+    ) {
+        let KeptLevels { bundles, levels, unseen, all_unseen, .. } = self;
+        unseen.clear();
+        *all_unseen = false;
         let links = demand.links().len();
         let is_dense = links <= MAX_DENSE_LINKS && demand.unfinished() as usize >= links;
         levels.clear(capacity, is_dense);
         bundles.make_room(demand.width());
         for position in demand.active() {
             bundles.lay(position as u32, demand.path(position).map(|l| l as u32));
-            levels.enter(&mut bundles, position as u32);
+            levels.enter(bundles, position as u32);
         }
         levels.set_all_free(free);
         levels.note_touched();
-        levels.fill(&mut bundles);
-        KeptLevels { bundles, levels, unseen: Vec::new(), all_unseen: false, written: Vec::new() }
+        levels.fill(bundles);
     }
 
     /// Another amount may be free at some links, of which [`KeptLevels::follow`] is not told.
@@ -217,7 +219,8 @@ mod tests {
             (0..flows.len()).for_each(|position| demand.start(position));
             let links = demand.links().len();
             let mut free = vec![1.0; links];
-            let mut kept = KeptLevels::new(&demand, std::iter::repeat_n(1.0, links), &free);
+            let mut kept = KeptLevels::default();
+            kept.fill(&demand, std::iter::repeat_n(1.0, links), &free);
             let (mut levels, mut after) = (vec![UNLIMITED; links], free.clone());
             let mut dirty_after = MarkedLinks::default();
             dirty_after.start(links);

@@ -30,7 +30,7 @@ impl PathRows {
     pub fn clear(&mut self, links: usize) {
         self.pieces = 1;
         self.rows.iter_mut().for_each(Vec::clear);
-        self.rows.resize_with(links, Vec::new);
+        self.rows.resize_with(links.max(self.rows.len()), Vec::new);
     }
 
     /// Appends a bundle to the row of `link`.

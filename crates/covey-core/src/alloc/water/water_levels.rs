@@ -21,7 +21,7 @@ pub use super::dense_rows::MAX_DENSE_LINKS;
 use super::divided::Divided;
 use super::links::{Links, precedence};
 use super::queue::Queue;
-use super::rows::Rows;
+use super::rows::{Form, Rows};
 use crate::bits::has_bit;
 use crate::marked_links::MarkedLinks;
 use crate::ordered::Ordered;
@@ -97,15 +97,9 @@ impl WaterLevels {
     pub fn clear(&mut self, capacity: impl ExactSizeIterator<Item = f64> + Clone, is_dense: bool) {
         let links = capacity.len();
         self.links.clear(capacity);
-        for list in &mut self.attached {
-            list.clear();
-        }
-        for list in &mut self.crossing {
-            list.clear();
-        }
-        self.attached.resize_with(links, Vec::new);
-        self.crossing.resize_with(links, Vec::new);
-        self.rows.start(links, is_dense);
+        empty(&mut self.attached, links);
+        empty(&mut self.crossing, links);
+        self.rows.start(links, if is_dense { Form::Dense } else { Form::Paths });
         self.queue.clear(links);
         self.clear_changes();
         self.touched.start(links);
@@ -114,6 +108,11 @@ impl WaterLevels {
         self.present = 0;
         self.rounds = 0;
         self.divided = None;
+    }
+
+    /// Number of links.
+    fn count_links(&self) -> usize {
+        self.links.level.len()
     }
 
     /// The level of each link, in bytes per second; infinite where the link limits no flow.
@@ -183,7 +182,7 @@ impl WaterLevels {
 
     /// Whether there are tables of links.
     pub fn is_dense(&self) -> bool {
-        self.rows.is_dense()
+        self.rows.form == Form::Dense
     }
 
     /// If they are [noted](WaterLevels::note_touched), the links of which another amount is used or free than when that
@@ -358,7 +357,7 @@ impl WaterLevels {
         if self.divided.is_some() {
             return self.divide(bundles);
         }
-        let mut left = BALANCES + self.present + self.attached.len() / LINKS_PER_BALANCE;
+        let mut left = BALANCES + self.present + self.count_links() / LINKS_PER_BALANCE;
         while let Some(link) = self.queue.pop() {
             if !self.links.is_off(link) {
                 continue;
@@ -371,7 +370,7 @@ impl WaterLevels {
             self.balance_link(bundles, link);
         }
         self.rounds += 1;
-        if self.rounds >= ROUNDS_PER_SUM + self.attached.len() / LINKS_PER_ROUND {
+        if self.rounds >= ROUNDS_PER_SUM + self.count_links() / LINKS_PER_ROUND {
             self.rounds = 0;
             self.add_up(bundles);
         }
@@ -380,8 +379,8 @@ impl WaterLevels {
     /// Divides links in proportion from now on. There are no flows.
     pub fn divide_in_proportion(&mut self) {
         self.note_touched();
-        self.divided = Some(Divided::new(self.attached.len()));
-        self.rows = Rows::None;
+        self.divided = Some(Divided::new(self.count_links()));
+        self.rows.form = Form::None;
     }
 
     /// Works out the levels of links that have other flows than before, and attaches bundles to the lowest.
@@ -428,12 +427,10 @@ impl WaterLevels {
 
     /// Adds up again what is used of each link.
     fn add_up(&mut self, bundles: &Bundles) {
-        for (l, crossing) in self.crossing.iter().enumerate() {
+        for link in 0..self.count_links() {
             let level = |it: u32| self.links.level[bundles.attached(it) as usize];
-            let used = crossing.iter().map(|&it| bundles.weight(it) * level(it)).sum();
-            self.links.used[l] = used;
-        }
-        for link in 0..self.crossing.len() {
+            let weights = self.crossing[link].iter().map(|&it| bundles.weight(it) * level(it));
+            self.links.used[link] = weights.sum();
             self.look_at(link);
         }
     }
@@ -549,9 +546,9 @@ impl WaterLevels {
         let others = crossing[link].iter().map(|&bundle| (bundle, bundles.attached(bundle)));
         let others = others.filter(|&(_, attached)| attached as usize != link);
         let others = others.map(|(bundle, attached)| (bundle, links.level[attached as usize]));
-        let none = match rows {
-            Rows::Dense(rows) => !rows.is_crossed_from_higher(link, level, &links.level),
-            Rows::Paths(_) | Rows::None => links.others[link] <= level,
+        let none = match rows.form {
+            Form::Dense => !rows.dense.is_crossed_from_higher(link, level, &links.level),
+            Form::Paths | Form::None => links.others[link] <= level,
         };
         if none {
             debug_assert!(others.clone().all(|(_, at)| at <= level), "one is higher");
@@ -573,21 +570,21 @@ impl WaterLevels {
         let by = to - from;
         let WaterLevels { links, queue, touched, notes_touched, rows, .. } = self;
         let Links { level, free, used, full, ceiling, own, count, others, .. } = links;
-        let rows = match rows {
-            Rows::None => return,
-            Rows::Paths(rows) => rows,
-            Rows::Dense(rows) => {
-                return rows.raise(link, by, used, (full, ceiling), |word, off, used| {
+        match rows.form {
+            Form::None => return,
+            Form::Paths => {}
+            Form::Dense => {
+                return rows.dense.raise(link, by, used, (full, ceiling), |word, off, used| {
                     queue.push_all(word, off, |l| {
                         precedence(level[l], free[l], used[l], own[l], count[l])
                     });
                 });
             }
-        };
+        }
         // As slices, which stay where they are while one of them is written: 2 % less CPU.
         let (used, others) = (&mut used[..], &mut others[..]);
         let (full, ceiling) = (&full[..], &ceiling[..]);
-        for (weight, path) in rows.row(link) {
+        for (weight, path) in rows.paths.row(link) {
             let more = weight * by;
             for l in path.iter().map(|&l| l as usize) {
                 used[l] += more;
@@ -614,7 +611,7 @@ impl WaterLevels {
         self.links.others.fill(f64::INFINITY);
         self.links.used.fill(0.0);
         self.links.own.fill(0.0);
-        let links = self.attached.len();
+        let links = self.count_links();
         self.rows.clear(links);
         self.fill_links(bundles, &mut filling);
         for link in 0..links {
@@ -641,7 +638,7 @@ impl WaterLevels {
         };
         open.clone_from(&links.count);
         full.clear();
-        let with_flows = (0..attached.len()).filter(|&link| open[link] > 0.5);
+        let with_flows = (0..links.count.len()).filter(|&link| open[link] > 0.5);
         full.extend(
             with_flows.map(|link| Reverse((level_of(links, link, open[link]), link as u32))),
         );
@@ -672,6 +669,12 @@ impl WaterLevels {
             }
         }
     }
+}
+
+/// Empties the lists of so many links. Lists of other links stay, so that their memory is used again.
+fn empty(lists: &mut Vec<Vec<u32>>, links: usize) {
+    lists.iter_mut().for_each(Vec::clear);
+    lists.resize_with(links.max(lists.len()), Vec::new);
 }
 
 #[cfg(test)]
