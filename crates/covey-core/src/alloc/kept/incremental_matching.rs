@@ -10,16 +10,11 @@
 //! at its links. It is looked at again only when it has ended or when one of these links is
 //! *dirty* by its turn ([`Decision`]); if it then takes another amount, its other links are dirty for those after
 //! it. A flow that does not run had nothing free at one of its links in the end: it can begin only
-//! where a link has opened since. Where no path crosses an inner link, rows of bits find such flows
-//! ([`FlowsAtPorts`]); on other paths each flow is noted at a full link ([`FlowsOnPaths`]).
-//!
-//! On paths with inner links this takes `philae` on the Facebook trace, `fat-tree:k=8`, from 20.3 to 12.4 s of CPU,
-//! and `saath` from 39.8 to 27.8 s, against looking at all links on each decision.
+//! where a link has opened since. Rows of bits find such flows ([`RunningFlows`]).
 
 use super::changes::Changes;
 use super::decision::{ChangedLinks, Decision};
-use super::flows_at_ports::{FlowsAtPorts, IdlePorts};
-use super::flows_on_paths::{FlowsOnPaths, IdleFlows};
+use super::matched_flows::{IdlePorts, RunningFlows};
 use crate::alloc::flow_rate::FlowRate;
 use crate::alloc::rules::sharing::can_send;
 use crate::state::CoflowState;
@@ -29,10 +24,7 @@ use crate::state::CoflowState;
 pub struct MatchedFlows {
     /// Whether flows begin at the most loaded ports first, instead of in order of position.
     pub most_loaded_first: bool,
-    /// The flows, if no path crosses an inner link.
-    at_ports: FlowsAtPorts,
-    /// The flows, if some paths do.
-    on_paths: FlowsOnPaths,
+    flows: RunningFlows,
     /// Whether what the flows found, and which others can begin, is up to date.
     valid: bool,
     /// Whether it is not known any more which others can begin, because nothing could be sent.
@@ -50,17 +42,16 @@ pub struct MatchedFlows {
 #[derive(Debug, Default)]
 pub struct MatchingScratch {
     changed: ChangedLinks,
-    ports: IdlePorts,
-    paths: IdleFlows,
+    idle: IdlePorts,
 }
 
 impl MatchedFlows {
     pub fn is_empty(&self) -> bool {
-        self.at_ports.is_empty() && self.on_paths.is_empty()
+        self.flows.is_empty()
     }
 
     pub fn flow_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
-        self.at_ports.rates().chain(self.on_paths.rates())
+        self.flows.rates()
     }
 
     /// New rates of the flows whose rate the last decision changed.
@@ -88,9 +79,8 @@ impl MatchedFlows {
         self.valid = false;
         self.resumed.clear();
         let stopped = |flow: FlowRate| FlowRate { rate: 0.0, ..flow };
-        self.changes.extend(self.at_ports.rates().chain(self.on_paths.rates()).map(stopped));
-        self.at_ports.clear();
-        self.on_paths.clear();
+        self.changes.extend(self.flows.rates().map(stopped));
+        self.flows.clear();
     }
 
     /// Hands `before` (capacity at the local links, without negligible residues) to the active
@@ -111,8 +101,7 @@ impl MatchedFlows {
         let demand = coflow.demand();
         let is_new = !self.valid;
         if is_new {
-            self.at_ports.clear();
-            self.on_paths.clear();
+            self.flows.clear();
             after.clear();
             after.extend_from_slice(before);
         }
@@ -125,24 +114,14 @@ impl MatchedFlows {
         let anywhere = is_new || was_stale || self.begun != coflow.begun();
         self.valid = true;
         self.begun = coflow.begun();
-        let MatchingScratch { changed, ports, paths } = scratch;
+        let MatchingScratch { changed, idle } = scratch;
         changed.start(before.len());
         let mut decision = Decision { demand, capacity, after, changed };
-        if demand.is_bipartite() {
-            let flows = &mut self.at_ports;
-            flows.find(&mut decision, (before, found), anywhere);
-            flows.keep(&mut decision, touched, &mut self.changes);
-            flows.resume(&mut decision, &self.resumed, ports, &mut self.changes);
-            flows.begin(&mut decision, anywhere, self.most_loaded_first, ports, &mut self.changes);
-        } else {
-            let flows = &mut self.on_paths;
-            let any_crossed = flows.find(&mut decision, (before, found), left, paths);
-            if any_crossed || touched {
-                flows.keep(&mut decision, touched, &mut self.changes);
-            }
-            flows.resume(&mut decision, &self.resumed, &mut self.changes);
-            flows.begin(&mut decision, anywhere, self.most_loaded_first, paths, &mut self.changes);
-        }
+        let flows = &mut self.flows;
+        flows.find(&mut decision, (before, found), anywhere);
+        flows.keep(&mut decision, touched, &mut self.changes);
+        flows.resume(&mut decision, &self.resumed, idle, &mut self.changes);
+        flows.begin(&mut decision, anywhere, self.most_loaded_first, idle, &mut self.changes);
         self.resumed.clear();
         if is_new {
             left.insert_below(before.len());

@@ -2,7 +2,6 @@
 //!
 //! For each entry: what it found and left at its links and what it gives ([`entry_allocation`]),
 //! with incremental forms of two rules, each as fast as what has changed: matching ([`incremental_matching`]:
-//! [`flows_at_ports`], or [`flows_on_paths`] and [`blocked_flows`] where paths cross inner links) and max-min
 //! ([`fair_levels`] and [`kept_levels`]). For each coflow: all its entries
 //! ([`coflow_allocation`], [`subsets`]) and what backfill found for it ([`found_spare`]); [`allocations`] holds all
 //! coflows. For coflows that can send nothing: a few bits ([`idle`], [`asleep`]). For a plan that stays in force:
@@ -13,23 +12,20 @@
 
 pub mod allocations;
 pub mod asleep;
-pub mod blocked_flows;
 pub mod changes;
 pub mod claims;
 pub mod coflow_allocation;
 pub mod decision;
 pub mod entry_allocation;
 pub mod fair_levels;
-pub mod flows_at_ports;
-pub mod flows_on_paths;
 pub mod found_spare;
 pub mod idle;
 pub mod incremental_matching;
 pub mod kept_levels;
 pub mod kept_plan;
 pub mod left_by_rank;
+mod matched_flows;
 pub mod pass_steps;
-pub mod path_table;
 pub mod plan_place;
 pub mod subsets;
 pub mod target;

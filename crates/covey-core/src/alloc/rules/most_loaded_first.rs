@@ -117,11 +117,3 @@ impl MostLoadedFirst {
         self.any_closed = true;
     }
 }
-
-/// Sorts flows, given by position, in the same order.
-pub fn sort_most_loaded_first(demand: &Demand, flows: &mut [u32]) {
-    flows.sort_unstable_by_key(|&p| {
-        let (sender, receiver) = demand.ends(p as usize);
-        (Port::new(demand, sender), Port::new(demand, receiver), p)
-    });
-}

@@ -1,4 +1,4 @@
-//! Matching where no path crosses an inner link: the running flows of a coflow, and those that can begin.
+//! The flows of a coflow that run by matching, and those that can begin.
 
 use super::decision::Decision;
 use crate::alloc::flow_rate::FlowRate;
@@ -11,19 +11,21 @@ use crate::marked_links::MarkedLinks;
 #[derive(Debug, Clone, Copy)]
 struct RunningFlow {
     position: u32,
-    /// Local sender and receiver.
-    ends: [u32; 2],
-    /// Bytes per second that were free there at its turn.
-    found: [f64; 2],
+    /// Number of links on its path.
+    hops: u32,
     /// Bytes per second.
     rate: f64,
 }
 
-/// The flows of a coflow whose paths are (sender, receiver).
+/// The flows that run, and the ports at which others may begin.
 #[derive(Debug, Default)]
-pub struct FlowsAtPorts {
+pub struct RunningFlows {
     /// Those that run, in the order in which they take.
     flows: Vec<RunningFlow>,
+    /// The local links of their paths, flow after flow.
+    links: Vec<u32>,
+    /// Bytes per second that were free there at the flow's turn.
+    found: Vec<f64>,
     /// Senders and receivers with unfinished flows where something is left, a bit each.
     open: [Vec<u64>; 2],
 }
@@ -36,7 +38,7 @@ pub struct IdlePorts {
     most_loaded_first: MostLoadedFirst,
 }
 
-impl FlowsAtPorts {
+impl RunningFlows {
     pub fn is_empty(&self) -> bool {
         self.flows.is_empty()
     }
@@ -48,6 +50,8 @@ impl FlowsAtPorts {
     /// No flow runs.
     pub fn clear(&mut self) {
         self.flows.clear();
+        self.links.clear();
+        self.found.clear();
     }
 
     /// Takes over what is free `before` the coflow at the links of `found`. Flows may begin anywhere, or only where
@@ -83,16 +87,22 @@ impl FlowsAtPorts {
         touched: bool,
         changes: &mut Vec<FlowRate>,
     ) {
-        let mut kept = 0;
+        // How many flows, and how many of their links, have come to their new place.
+        let (mut kept, mut kept_links) = (0, 0);
+        let mut start = 0;
         for k in 0..self.flows.len() {
-            let flow = &mut self.flows[k];
-            let is_dirty = flow.ends.map(|l| decision.changed.is_dirty(l));
+            let mut flow = self.flows[k];
+            let path = start..start + flow.hops as usize;
+            start = path.end;
+            let links = &self.links[path.clone()];
+            let is_dirty = links.iter().fold(false, |any, &l| any | decision.changed.is_dirty(l));
             let ended = touched && !decision.demand.is_active(flow.position as usize);
-            if is_dirty[0] | is_dirty[1] | ended {
+            if is_dirty | ended {
                 let was = flow.rate;
-                decision.find(&flow.ends, &mut flow.found);
-                flow.rate = if ended { 0.0 } else { least(flow.found) };
-                decision.take(&flow.ends, &flow.found, (was, flow.rate));
+                let found = &mut self.found[path.clone()];
+                decision.find(links, found);
+                flow.rate = if ended { 0.0 } else { least(found) };
+                decision.take(links, found, (was, flow.rate));
                 if flow.rate != was {
                     changes.push(FlowRate { position: flow.position, rate: flow.rate });
                 }
@@ -100,11 +110,16 @@ impl FlowsAtPorts {
                     continue;
                 }
             }
-            if kept < k {
-                self.flows[kept] = self.flows[k];
+            self.flows[kept] = flow;
+            if kept_links < path.start {
+                self.links.copy_within(path.clone(), kept_links);
+                self.found.copy_within(path.clone(), kept_links);
             }
             kept += 1;
+            kept_links += path.len();
         }
+        self.links.truncate(kept_links);
+        self.found.truncate(kept_links);
         self.flows.truncate(kept);
     }
 
@@ -137,9 +152,11 @@ impl FlowsAtPorts {
         idle: &mut IdlePorts,
         changes: &mut Vec<FlowRate>,
     ) {
-        self.reopen(decision, &mut idle.opened);
+        let inner_opened = self.reopen(decision, &mut idle.opened);
         if anywhere {
             idle.opened.clone_from(&self.open);
+        } else if inner_opened {
+            idle.opened[0].clone_from(&self.open[0]);
         }
         if most_loaded_first {
             self.begin_most_loaded_first(decision, idle, changes);
@@ -148,20 +165,27 @@ impl FlowsAtPorts {
         }
     }
 
-    /// Brings `open` up to date.
-    fn reopen(&mut self, decision: &Decision<'_>, opened: &mut [Vec<u64>; 2]) {
+    /// Brings `open` up to date. Returns whether a link inside the fabric has opened: flows of any sender may cross it.
+    fn reopen(&mut self, decision: &Decision<'_>, opened: &mut [Vec<u64>; 2]) -> bool {
         let demand = decision.demand;
         for (opened, open) in opened.iter_mut().zip(&self.open) {
             opened.clear();
             opened.resize(open.len(), 0);
         }
+        let mut inner_opened = false;
+        let ends = demand.senders() + demand.receivers();
         for &(l, was) in decision.changed.were() {
             let l = l as usize;
+            if l >= ends {
+                inner_opened |= decision.after[l] > 0.0 && was == 0.0;
+                continue;
+            }
             let (side, k) = if l < demand.senders() { (0, l) } else { (1, l - demand.senders()) };
             let is_open = decision.after[l] > 0.0 && demand.count()[l] > 0;
             set_bit(&mut self.open[side], k, is_open);
             set_bit(&mut opened[side], k, is_open && was == 0.0);
         }
+        inner_opened
     }
 
     /// Sender by sender in order of first flow, and within a sender in order of registration.
@@ -226,31 +250,36 @@ impl FlowsAtPorts {
         any_closed
     }
 
-    /// A flow takes what is free at its ends. Returns its rate, if that is something.
+    /// A flow takes what is free on its path. Returns its rate, if that is something.
     fn begin_flow(
         &mut self,
         decision: &mut Decision<'_>,
         position: usize,
         opened: &mut [Vec<u64>; 2],
     ) -> Option<FlowRate> {
-        let (sender, receiver) = decision.demand.ends(position);
-        let ends = [sender as u32, receiver as u32];
-        let found = [decision.after[sender], decision.after[receiver]];
+        let demand = decision.demand;
+        if demand.whole_path(position).iter().any(|&l| decision.after[l as usize] <= 0.0) {
+            return None;
+        }
+        let first = self.links.len();
+        self.links.extend_from_slice(&demand.whole_path(position));
+        let links = &self.links[first..];
+        self.found.extend(links.iter().map(|&l| decision.after[l as usize]));
+        let found = &self.found[first..];
         let rate = least(found);
-        decision.take(&ends, &found, (0.0, rate));
+        decision.take(links, found, (0.0, rate));
+        let (sender, receiver) = demand.ends(position);
         if decision.after[receiver] == 0.0 {
-            let k = receiver - decision.demand.senders();
+            let k = receiver - demand.senders();
             set_bit(&mut self.open[1], k, false);
             set_bit(&mut opened[1], k, false);
         }
         if decision.after[sender] == 0.0 {
             set_bit(&mut self.open[0], sender, false);
         }
-        let position = position as u32;
-        (rate > 0.0).then(|| {
-            self.flows.push(RunningFlow { position, ends, found, rate });
-            FlowRate { position, rate }
-        })
+        let (position, hops) = (position as u32, links.len() as u32);
+        self.flows.push(RunningFlow { position, hops, rate });
+        Some(FlowRate { position, rate })
     }
 
     /// See [`most_loaded_first`](crate::alloc::rules::most_loaded_first).
@@ -280,7 +309,7 @@ impl FlowsAtPorts {
     }
 }
 
-/// The lesser of what a flow has found free at its ends.
-fn least([at_sender, at_receiver]: [f64; 2]) -> f64 {
-    if at_sender < at_receiver { at_sender } else { at_receiver }
+/// The least of what a flow has found free on its path.
+fn least(found: &[f64]) -> f64 {
+    found.iter().copied().fold(f64::INFINITY, f64::min)
 }
