@@ -113,12 +113,7 @@ impl Transfers {
     #[inline]
     pub fn start(&mut self, traffic: &mut Traffic, flow: FlowId) -> bool {
         self.integration.before_start(&mut Network::of(traffic), flow.coflow);
-        let has_bytes = traffic.start(flow);
-        if has_bytes {
-            let position = traffic.state().coflow(flow.coflow).demand().position(flow.index);
-            self.integration.joined(&mut Network::of(traffic), flow.coflow, position);
-        }
-        has_bytes
+        traffic.start(flow)
     }
 
     /// A flow has started; a processor may have to compress it.
@@ -187,17 +182,15 @@ impl Transfers {
             if toggle.hold != coflow.demand().is_active(position) {
                 continue;
             }
-            let volume = coflow.left(position);
             network.allocator.touch(id);
             if toggle.hold {
                 let left = integration.hold(network, id, position);
                 network.state.hold(id, position, left);
                 network.allocator.adjust(network.state, id, position, -1.0);
             } else {
-                integration.before_let_go(network, id, position, volume);
+                integration.before_let_go(network, id);
                 network.state.let_go(id, position);
                 network.allocator.adjust(network.state, id, position, 1.0);
-                integration.joined(network, id, position);
             }
         }
         self.processors.keep(toggles);

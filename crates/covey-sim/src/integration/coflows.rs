@@ -257,7 +257,9 @@ impl Integrator for CoflowFluids {
         for &id in moving.found() {
             let (demand, progress) = network.state.progress_mut(id);
             let fluid = &mut fluids[id.index()];
+            let before = ending.len();
             fluid.finish(demand, progress, network.now, |p| ending.push((id, p)));
+            ending[before..].sort_unstable();
             network.state.note_event(id);
         }
     }
@@ -323,9 +325,7 @@ impl Integrator for CoflowFluids {
 
     fn before_start(&mut self, network: &mut Network<'_>, id: CoflowId) {
         let (demand, progress) = network.state.progress_mut(id);
-        let fluid = &mut self.fluids[id.index()];
-        fluid.advance(demand, progress, network.now);
-        fluid.started();
+        self.fluids[id.index()].advance(demand, progress, network.now);
     }
 
     fn before_toggles(&mut self, _: &mut Network<'_>, _: bool) {}
@@ -335,9 +335,9 @@ impl Integrator for CoflowFluids {
         self.fluids[id.index()].hold(demand, progress, position, network.now)
     }
 
-    fn before_let_go(&mut self, network: &mut Network<'_>, id: CoflowId, p: usize, left: f64) {
+    fn before_let_go(&mut self, network: &mut Network<'_>, id: CoflowId) {
         let (demand, progress) = network.state.progress_mut(id);
-        self.fluids[id.index()].let_go(demand, progress, p, left, network.now);
+        self.fluids[id.index()].let_go(demand, progress, network.now);
     }
 
     fn restart(&mut self, network: &mut Network<'_>, flow: FlowId) {

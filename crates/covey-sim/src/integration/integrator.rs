@@ -83,9 +83,6 @@ pub(crate) trait Integrator {
     /// A flow of a coflow is about to start.
     fn before_start(&mut self, _: &mut Network<'_>, _: CoflowId) {}
 
-    /// A flow that has started, or was held, can be sent from now on.
-    fn joined(&mut self, _: &mut Network<'_>, _: CoflowId, _: usize) {}
-
     /// Prepares for flows that are held or let go; `holds` is true if any is held.
     fn before_toggles(&mut self, network: &mut Network<'_>, holds: bool);
 
@@ -95,8 +92,8 @@ pub(crate) trait Integrator {
         progress.left[position] * progress.scale
     }
 
-    /// A flow that was held, with `left` bytes left, is about to be sent again.
-    fn before_let_go(&mut self, _: &mut Network<'_>, _: CoflowId, _: usize, _left: f64) {}
+    /// A flow of a coflow that was held is about to be sent again.
+    fn before_let_go(&mut self, _: &mut Network<'_>, _: CoflowId) {}
 
     /// Restarts a flow that is under way.
     fn restart(&mut self, network: &mut Network<'_>, flow: FlowId);

@@ -5,12 +5,12 @@ mod class_flows;
 mod coflows;
 mod fluid;
 mod integrator;
-mod levels;
 mod meters;
 mod modes;
 mod moving;
 mod next_ends;
 mod priority_flows;
+mod services;
 mod tallies;
 
 pub(crate) use class_flows::ClassFlows;

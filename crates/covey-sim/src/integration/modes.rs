@@ -177,10 +177,6 @@ impl Integrator for Integration {
         in_mode!(self.before_start(network, id));
     }
 
-    fn joined(&mut self, network: &mut Network<'_>, id: CoflowId, position: usize) {
-        in_mode!(self.joined(network, id, position));
-    }
-
     fn before_toggles(&mut self, network: &mut Network<'_>, holds: bool) {
         in_mode!(self.before_toggles(network, holds));
     }
@@ -189,8 +185,8 @@ impl Integrator for Integration {
         in_mode!(self.hold(network, id, position))
     }
 
-    fn before_let_go(&mut self, network: &mut Network<'_>, id: CoflowId, p: usize, left: f64) {
-        in_mode!(self.before_let_go(network, id, p, left));
+    fn before_let_go(&mut self, network: &mut Network<'_>, id: CoflowId) {
+        in_mode!(self.before_let_go(network, id));
     }
 
     fn restart(&mut self, network: &mut Network<'_>, flow: FlowId) {

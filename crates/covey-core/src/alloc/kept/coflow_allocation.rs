@@ -124,14 +124,16 @@ impl CoflowAllocation {
         if self.own().decided_in == self.reported { self.own().moved_flows() } else { &[] }
     }
 
-    /// Whether [`CoflowAllocation::limit`] is known.
-    pub fn tells_limits(&self) -> bool {
-        self.own().tells_limits()
-    }
-
-    /// The local link that limits an active flow with a rate by water level, where that is known. It stays until the flow is among [`CoflowAllocation::moved_flows`].
-    pub fn limit(&self, position: usize) -> Option<usize> {
-        self.own().limit(position)
+    /// The local link that limits an active flow with a rate by water level. It stays until the flow is among
+    /// [`CoflowAllocation::moved_flows`], or changes are not known.
+    pub fn limit(&self, demand: &Demand, position: usize) -> usize {
+        self.own().limit(position).unwrap_or_else(|| {
+            let levels = self.water_levels();
+            let lower = |a: usize, b: usize| if levels[b] < levels[a] { b } else { a };
+            // Without levels, any link will do.
+            let path = demand.path(position).filter(|&l| l < levels.len());
+            path.reduce(lower).unwrap_or(demand.ends(position).0)
+        })
     }
 
     /// Rates that flows have of their own, on top of those by level. A flow can occur more than

@@ -153,11 +153,6 @@ impl EntryAllocation {
         self.fair.moved()
     }
 
-    /// Whether [`EntryAllocation::limit`] is known.
-    pub fn tells_limits(&self) -> bool {
-        self.fair.tells_limits()
-    }
-
     /// See [`FairLevels::limit`].
     pub fn limit(&self, position: usize) -> Option<usize> {
         self.fair.limit(position)

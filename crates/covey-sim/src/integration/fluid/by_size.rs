@@ -42,13 +42,13 @@ impl Levels {
         self.passed = 0.0;
     }
 
-    /// Replaces the levels by those of `allocation`. Returns whether they differ from those before.
-    pub(super) fn replace(&mut self, demand: &Demand, allocation: &CoflowAllocation) -> bool {
+    /// Replaces the levels by those of `allocation`.
+    pub(super) fn replace(&mut self, demand: &Demand, allocation: &CoflowAllocation) {
         self.passed = 0.0;
         let none = BySize { lowest: 0.0, highest: 0.0, levels: &[], limits: &[] };
         let levels = allocation.by_size().unwrap_or(none);
         if levels == self.get() {
-            return false;
+            return;
         }
         self.lowest = levels.lowest;
         self.highest = levels.highest;
@@ -60,7 +60,6 @@ impl Levels {
         if !self.limits.is_empty() {
             self.used.extend((0..demand.links().len()).map(|l| allocation.used_by_size(l)));
         }
-        true
     }
 
     fn get(&self) -> BySize<'_> {

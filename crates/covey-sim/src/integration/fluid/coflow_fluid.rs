@@ -3,28 +3,38 @@
 //!
 //! A [`CoflowAllocation`] gives a flow the rate `min(water level of its links) + y Λ + own`, where
 //! `y = left / scale`. While a flow is compressed and sent, its compression rate counts as one of
-//! its own rates: it reduces the bytes left, but does not count as sent. There are three ways to
-//! integrate, by the form of the allocation:
+//! its own rates: it reduces the bytes left, but does not count as sent.
 //!
-//! - *Own rates*: each running flow has its own anchor and its own end. A flow whose rate stays
-//!   costs nothing.
-//! - *By size* (Λ): see [`by_size`]. The extra bytes of an own rate are kept separately, and the
-//!   flow's share by size stays. So the flow sends at the rates that the allocator has booked. The
-//!   extra bytes count towards `y` when shares are decided again: for flows that have stopped, when
-//!   a flow of the coflow ends; for all flows, before the policy looks.
-//! - *Water levels*: each flow is attached to the link that limits it ([`Levels`]). A link whose
-//!   level changes costs the same, however many flows it limits.
+//! Flows are clients of [`Services`]:
+//!
+//! - A flow with a rate by *water level* alone is attached to the link that limits it.
+//! - A flow with a rate of its *own* has a private limit, whose level is the sum of all its rates.
+//! - A flow with a rate by *size* alone (Λ) is not attached: see [`by_size`]. A flow that also has,
+//!   or had, a rate of its own keeps its share by size: it sends at the rates that the allocator has
+//!   booked. What it has sent beyond the scale counts towards `y` when shares are decided again: for
+//!   flows whose own rate has stopped, when a flow of the coflow ends; for all flows, before the
+//!   policy looks.
 
 use std::cell::Cell;
 
 use covey_core::alloc::{CoflowAllocation, FlowRate};
 use covey_core::state::Progress;
-use covey_core::{Demand, Time};
+use covey_core::{Demand, Time, rounded_bytes};
 
-use super::super::levels::Levels;
+use super::super::services::Services;
 use super::by_size;
 use super::longest::Longest;
-use super::running::{Running, earliest};
+
+/// A flow with a private limit.
+#[derive(Debug, Clone, Copy)]
+struct Private {
+    /// Position of the flow in its coflow's [`Demand`].
+    position: u32,
+    /// The flow's own rates together, in bytes per second. Zero if they have stopped.
+    rate: f64,
+    /// Whether the rates that are taken over name the flow.
+    is_named: bool,
+}
 
 /// The rates of one coflow since the anchor.
 #[derive(Debug)]
@@ -36,26 +46,20 @@ pub(crate) struct Fluid {
     rate: f64,
     /// The time of the next end of a flow at these rates.
     next: Time,
-    pub(super) levels: Levels,
+    /// Links by local number, if they have levels, then private limits. The clients are positions.
+    pub(super) services: Services,
+    /// The number of links that have levels.
+    links: usize,
+    /// Whether all levels are zero until there are levels again.
+    is_paused: bool,
+    /// The flows that have private limits.
+    private: Vec<Option<Private>>,
+    /// Private limits that no flow has.
+    vacant: Vec<u32>,
     pub(super) by_size: by_size::Levels,
     /// Whether shares by size are held as booked; see the module.
     holds: bool,
-    /// Whether compression reduces the bytes left of some flows.
-    is_compressed: bool,
-    /// Flows with a rate of their own, at most one each.
-    pub(super) running: Vec<Running>,
-    /// Under shares by size, flows that ran and have bytes that are not written back.
-    pub(super) stopped: Vec<Running>,
-    /// Working memory: the flows with rates of their own before or after a change.
-    memory: Memory,
     pub(super) longest: Cell<Longest>,
-}
-
-/// Working memory of a [`Fluid`].
-#[derive(Debug, Default)]
-struct Memory {
-    running: Vec<Running>,
-    rates: Vec<FlowRate>,
 }
 
 impl Fluid {
@@ -66,13 +70,13 @@ impl Fluid {
             sent: 0.0,
             rate: 0.0,
             next: Time::NEVER,
-            levels: Levels::default(),
+            services: Services::default(),
+            links: 0,
+            is_paused: false,
+            private: Vec::new(),
+            vacant: Vec::new(),
             by_size: by_size::Levels::default(),
             holds: false,
-            is_compressed: false,
-            running: Vec::new(),
-            stopped: Vec::new(),
-            memory: Memory::default(),
             longest: Cell::default(),
         }
     }
@@ -89,12 +93,17 @@ impl Fluid {
     pub(crate) fn halt(&mut self) {
         self.rate = 0.0;
         self.next = Time::NEVER;
-        self.levels.clear();
         self.by_size.clear();
         self.holds = false;
-        self.is_compressed = false;
-        self.running.clear();
-        self.stopped.clear();
+        self.detach_all();
+    }
+
+    fn detach_all(&mut self) {
+        self.services.clear();
+        self.links = 0;
+        self.is_paused = false;
+        self.private.clear();
+        self.vacant.clear();
     }
 
     /// The time of the next end of a flow if rates stay.
@@ -120,15 +129,10 @@ impl Fluid {
         position: usize,
         now: Time,
     ) -> f64 {
-        let level = self.by_size.of(demand, position);
-        let mut left = progress.left[position] * (progress.scale - level * (now - self.anchor));
-        if self.levels.is_attached(demand, position) {
-            left = self.levels.left(demand, position, now);
-        }
-        let own = self.running.iter().chain(&self.stopped);
-        for flow in own.filter(|flow| flow.position as usize == position) {
-            left -= flow.sent(now);
-        }
+        let left = self.services.missing(position, now).unwrap_or_else(|| {
+            let level = self.by_size.of(demand, position);
+            progress.left[position] * (progress.scale - level * (now - self.anchor))
+        });
         left.max(0.0)
     }
 
@@ -147,20 +151,21 @@ impl Fluid {
     /// Whether some flows send out of proportion to their bytes left while others send in
     /// proportion, so proportions change with time.
     pub(crate) fn is_out_of_proportion(&self) -> bool {
-        self.holds && !(self.running.is_empty() && self.stopped.is_empty())
+        self.holds && self.has_private()
     }
 
     /// Whether flows send or will end, or bytes are not written back.
     pub(crate) fn is_moving(&self) -> bool {
-        self.rate != 0.0
-            || self.next.comes()
-            || self.is_raised()
-            || !(self.running.is_empty() && self.stopped.is_empty())
+        self.rate != 0.0 || self.next.comes() || self.is_raised() || self.has_private()
     }
 
     /// Whether some flows send faster than in proportion to the bytes left of all.
     pub(crate) fn is_raised(&self) -> bool {
         self.by_size.are_raised()
+    }
+
+    fn has_private(&self) -> bool {
+        self.private.len() > self.vacant.len()
     }
 
     /// Seconds over the scale for which raised flows have sent since the last call. Their bytes are
@@ -180,21 +185,56 @@ impl Fluid {
     /// Writes back the bytes left of every flow at `now`. No flow may end before `now`.
     pub(crate) fn advance(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
         self.pass(demand, progress, now);
-        for flow in self.running.iter_mut().chain(&mut self.stopped) {
-            flow.bring_up_to_date(demand, progress, &mut self.levels, now);
+        if self.links > 0 {
+            return self.write_all_back(demand, progress, now);
         }
-        self.stopped.clear();
-        if !self.levels.is_empty() {
-            self.levels.compute_ends(demand);
-            self.levels.write_back(demand, progress, now);
+        for slot in 0..self.private.len() {
+            let Some(flow) = self.private[slot] else { continue };
+            self.write_back(demand, progress, flow, now);
+            if self.holds && flow.rate == 0.0 {
+                self.vacate(slot);
+            }
         }
         if self.holds {
-            self.find_ends(demand, progress, now);
+            // Bytes left have changed, and so what they count for.
+            self.set_private_levels(demand, progress, &[], now);
+        }
+    }
+
+    /// Writes back the bytes left of every flow, where links have levels.
+    fn write_all_back(&self, demand: &Demand, progress: &mut Progress, now: Time) {
+        progress.link_left.fill(0.0);
+        for p in demand.active() {
+            if let Some(left) = self.services.missing(p, now) {
+                progress.left[p] = left / progress.scale;
+            }
+            let left = progress.left[p];
+            demand.path(p).for_each(|l| progress.link_left[l] += left);
+        }
+    }
+
+    /// Writes back the bytes left of a flow with a private limit.
+    fn write_back(&self, demand: &Demand, progress: &mut Progress, flow: Private, now: Time) {
+        let p = flow.position as usize;
+        let limit = self.services.limit_of(p).filter(|_| demand.is_active(p));
+        let missing = self.services.missing(p, now);
+        let Some((limit, missing)) = limit.zip(missing) else { return };
+        let mut left = missing / progress.scale;
+        if progress.scale == 1.0 {
+            left = rounded_bytes(left, self.services.level(limit));
+        }
+        let sent = std::mem::replace(&mut progress.left[p], left) - left;
+        if demand.is_bipartite() {
+            let (s, r) = demand.ends(p);
+            progress.link_left[s] -= sent;
+            progress.link_left[r] -= sent;
+        } else {
+            demand.path(p).for_each(|l| progress.link_left[l] -= sent);
         }
     }
 
     /// Calls `finished` with the position of every flow that ends at `now`, twice if the flow has a
-    /// level and a rate of its own. Writes back bytes left where needed.
+    /// level by size and a private limit.
     pub(crate) fn finish(
         &mut self,
         demand: &Demand,
@@ -209,35 +249,24 @@ impl Fluid {
             any = true;
         });
         self.pass(demand, progress, now);
-        for running in self.running.iter_mut().filter(|running| running.end.due(now)) {
-            if !self.holds {
-                running.bring_up_to_date(demand, progress, &mut self.levels, now);
-            }
-            finished(running.position as usize);
+        self.services.take_ends(now, |services, position, _| {
+            services.detach(position);
+            finished(position);
             any = true;
-        }
-        for stopped in self.stopped.iter().filter(|stopped| stopped.end.due(now)) {
-            finished(stopped.position as usize);
-            any = true;
-        }
-        if any {
-            for stopped in self.stopped.drain(..).filter(|stopped| !stopped.end.due(now)) {
-                stopped.write_back(demand, progress);
+        });
+        for slot in 0..self.private.len() {
+            let Some(flow) = self.private[slot].filter(|_| any) else { continue };
+            let has_stopped = self.holds && flow.rate == 0.0;
+            if has_stopped {
+                self.write_back(demand, progress, flow, now);
+            }
+            if has_stopped || self.services.limit_of(flow.position as usize).is_none() {
+                self.vacate(slot);
             }
         }
-        if !self.levels.is_empty() {
-            for running in self.running.iter().filter(|running| running.end.due(now)) {
-                self.levels.end(demand, running.position as usize);
-            }
-            self.levels.finish(demand, now, finished);
-        }
+        self.services.update();
         // Rounding may put a flow's end a little after `now`: that end is still to come.
         self.next = self.next_end(progress);
-    }
-
-    /// A flow has started.
-    pub(crate) fn started(&mut self) {
-        self.levels.started();
     }
 
     /// Removes a flow that is not sent for a while, and returns its bytes left. The rates have to
@@ -249,28 +278,21 @@ impl Fluid {
         position: usize,
         now: Time,
     ) -> f64 {
-        if self.levels.is_empty() {
+        if self.links == 0 {
             self.advance(demand, progress, now);
-            return progress.left[position] * progress.scale;
         }
         let left = self.left(demand, progress, position, now);
-        self.levels.end(demand, position);
+        match self.slot_of(position) {
+            Some(slot) => self.vacate(slot),
+            None => self.services.detach(position),
+        }
         left
     }
 
-    /// Adds a flow that has `left` bytes left and may be sent again.
-    pub(crate) fn let_go(
-        &mut self,
-        demand: &Demand,
-        progress: &mut Progress,
-        position: usize,
-        left: f64,
-        now: Time,
-    ) {
-        if self.levels.is_empty() {
+    /// A flow that was held may be sent again.
+    pub(crate) fn let_go(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
+        if self.links == 0 {
             self.advance(demand, progress, now);
-        } else {
-            self.levels.join(demand, position, left, now);
         }
     }
 
@@ -284,216 +306,218 @@ impl Fluid {
     ) {
         let levels = allocation.water_levels();
         let holds = allocation.by_size().is_some();
-        let pauses = !self.levels.is_empty() && allocation.is_empty();
-        let goes_on = (pauses || self.levels.is_empty() == levels.is_empty())
-            && !self.levels.is_incomplete()
-            && self.holds == holds;
-        let is_compressed = !allocation.compression_rates().is_empty();
-        let was_compressed = std::mem::replace(&mut self.is_compressed, is_compressed);
-        let changes = allocation.own_rate_changes();
-        let changes = changes.filter(|_| goes_on && !is_compressed && !was_compressed);
-        if goes_on && (changes.is_some() || !allocation.own_rates_may_repeat()) {
+        let pauses = self.links > 0 && allocation.is_empty();
+        if (pauses || (self.links == 0) == levels.is_empty()) && self.holds == holds {
             self.pass(demand, progress, now);
         } else {
             self.advance(demand, progress, now);
-            self.levels.clear();
-            self.running.clear();
+            self.detach_all();
             self.holds = holds;
         }
         if pauses {
-            self.levels.pause(now);
+            self.pause(now);
         } else if !levels.is_empty() {
-            self.levels.replace(demand, progress, allocation, now);
+            self.follow_levels(demand, progress, allocation, now);
         }
-        if self.by_size.replace(demand, allocation) {
-            self.find_ends(demand, progress, now);
-        }
-        if let Some(changes) = changes {
-            self.change_running(demand, progress, changes, now);
-        } else if is_compressed || allocation.own_rates_may_repeat() {
-            let mut rates = std::mem::take(&mut self.memory.rates);
-            merge_own_rates(allocation, &mut rates);
-            self.replace_running(demand, progress, rates.iter().copied(), now);
-            self.memory.rates = rates;
-        } else {
-            self.replace_running(demand, progress, allocation.own_rates(), now);
-        }
-        if !self.levels.is_empty() {
-            self.levels.compute_ends(demand);
-            self.find_ends(demand, progress, now);
-        }
+        self.by_size.replace(demand, allocation);
+        self.name_private(demand, progress, allocation, now);
+        self.set_private_levels(demand, progress, levels, now);
+        self.services.update();
         self.rate = allocation.total();
         self.next = self.next_end(progress);
         self.longest.set(self.longest.get().carry(now, || self.fastest()));
     }
 
-    /// Computes again the ends of flows with bytes that are not written back.
-    fn find_ends(&mut self, demand: &Demand, progress: &Progress, now: Time) {
-        let mut running = std::mem::take(&mut self.running);
-        let mut stopped = std::mem::take(&mut self.stopped);
-        for flow in running.iter_mut().chain(&mut stopped) {
-            flow.set_rate(flow.rate, now);
-            flow.end = self.end(demand, progress, flow);
+    /// Makes all levels zero until there are levels again. The flows stay attached, so a coflow that
+    /// is served on and off costs a step for each link, not for each flow.
+    fn pause(&mut self, now: Time) {
+        if !std::mem::replace(&mut self.is_paused, true) {
+            for link in 0..self.links {
+                self.services.round(link, now);
+                self.services.set_level(link, 0.0, now);
+            }
         }
-        self.running = running;
-        self.stopped = stopped;
     }
 
-    /// Gives flows other rates of their own. `changes` are in the order of `running`; flows that
-    /// begin are last.
-    fn change_running(
+    /// Takes over levels of links, and attaches flows to the links that limit them.
+    fn follow_levels(
         &mut self,
         demand: &Demand,
-        progress: &mut Progress,
-        changes: impl Iterator<Item = FlowRate>,
+        progress: &Progress,
+        allocation: &CoflowAllocation,
         now: Time,
     ) {
-        let mut running = std::mem::take(&mut self.running);
-        // All flows before `next` have been processed; the first `kept` of them go on running.
-        let (mut kept, mut next) = (0, 0);
-        let before = running.len();
-        for change in changes {
-            let ahead = &running[next..before];
-            let at = ahead.iter().position(|flow| flow.position == change.position);
-            let met = at.map_or(before, |k| next + k);
-            if kept < next {
-                running.copy_within(next..met, kept);
+        let levels = allocation.water_levels();
+        let goes_on = self.links > 0 && !std::mem::take(&mut self.is_paused);
+        self.links = levels.len();
+        self.services.grow(self.links, now);
+        if let Some(changes) = allocation.water_level_changes().filter(|_| goes_on) {
+            for l in changes.iter().map(|&l| l as usize) {
+                self.services.set_level(l, levels[l], now);
             }
-            kept += met - next;
-            next = met;
-            if met < before {
-                let mut flow = running[met];
-                next += 1;
-                if change.rate > 0.0 {
-                    self.change_rate(demand, progress, &mut flow, change.rate, now);
-                    running[kept] = flow;
-                    kept += 1;
-                } else {
-                    self.stop(demand, progress, &mut flow, now);
+            for &position in allocation.moved_flows() {
+                self.attach_to_limit(demand, progress, allocation, position as usize, now);
+            }
+        } else {
+            for (l, &level) in levels.iter().enumerate() {
+                if level != self.services.level(l) {
+                    self.services.set_level(l, level, now);
                 }
-            } else if change.rate > 0.0 {
-                let mut flow = self.begun(change.position, now);
-                self.change_rate(demand, progress, &mut flow, change.rate, now);
-                running.push(flow);
+            }
+            for position in demand.active() {
+                self.attach_to_limit(demand, progress, allocation, position, now);
             }
         }
-        running.drain(kept..next);
-        self.running = running;
-        // As in `replace_running`.
-        self.memory.running.reserve_exact(self.running.capacity());
     }
 
-    /// A flow that gets a rate of its own.
-    fn begun(&mut self, position: u32, now: Time) -> Running {
-        let never = Running { position, rate: f64::NAN, extra: 0.0, since: now, end: Time::NEVER };
-        self.take_stopped(position).unwrap_or(never)
+    /// Attaches a flow without a private limit to the link that limits it, if it is attached elsewhere.
+    fn attach_to_limit(
+        &mut self,
+        demand: &Demand,
+        progress: &Progress,
+        allocation: &CoflowAllocation,
+        position: usize,
+        now: Time,
+    ) {
+        let link = allocation.limit(demand, position);
+        let stays = |at: usize| at == link || at >= self.links;
+        if demand.is_active(position) && !self.services.limit_of(position).is_some_and(stays) {
+            let left = self.services.missing(position, now);
+            let left = left.unwrap_or(progress.left[position] * progress.scale);
+            self.services.attach(position, link, left, now);
+        }
     }
 
-    /// Changes a flow's own rate.
-    fn change_rate(
+    /// Takes over the flows' own rates and those of compression. A flow gets a private limit with its first one.
+    fn name_private(
         &mut self,
         demand: &Demand,
         progress: &mut Progress,
-        flow: &mut Running,
-        rate: f64,
+        allocation: &CoflowAllocation,
         now: Time,
     ) {
-        if flow.rate != rate {
-            if !self.holds {
-                flow.bring_up_to_date(demand, progress, &mut self.levels, now);
+        let compression = allocation.compression_rates().iter();
+        let compression = compression.map(|c| FlowRate { position: c.position, rate: c.rate });
+        for FlowRate { position, rate } in allocation.own_rates().chain(compression) {
+            let p = position as usize;
+            let slot = self.slot_of(p).unwrap_or_else(|| {
+                let left = self.left(demand, progress, p, now);
+                self.begin_private(position, left, now)
+            });
+            if let Some(flow) = &mut self.private[slot] {
+                flow.rate = if flow.is_named { flow.rate + rate } else { rate };
+                flow.is_named = true;
             }
-            flow.set_rate(rate, now);
-            flow.end = self.end(demand, progress, flow);
+        }
+        for slot in 0..self.private.len() {
+            let Some(flow) = &mut self.private[slot] else { continue };
+            if !std::mem::take(&mut flow.is_named) {
+                self.end_private(demand, progress, allocation, slot, now);
+            }
         }
     }
 
-    /// Replaces the flows with a rate of their own. A flow that keeps its rate costs nothing if the
-    /// flows come in the same order as before.
-    fn replace_running(
+    /// A flow gets a private limit, of level zero. Returns its number among these.
+    fn begin_private(&mut self, position: u32, left: f64, now: Time) -> usize {
+        let flow = Some(Private { position, rate: 0.0, is_named: false });
+        let slot = match self.vacant.pop() {
+            Some(slot) => slot as usize,
+            None => self.private.len(),
+        };
+        if slot == self.private.len() {
+            self.private.push(flow);
+            self.services.grow(self.links + self.private.len(), now);
+        } else {
+            self.private[slot] = flow;
+        }
+        let limit = self.links + slot;
+        self.services.set_level(limit, 0.0, now);
+        self.services.attach(position as usize, limit, left, now);
+        slot
+    }
+
+    /// A flow has no rate of its own any more.
+    fn end_private(
         &mut self,
         demand: &Demand,
         progress: &mut Progress,
-        rates: impl Iterator<Item = FlowRate>,
+        allocation: &CoflowAllocation,
+        slot: usize,
         now: Time,
     ) {
-        let mut before =
-            std::mem::replace(&mut self.running, std::mem::take(&mut self.memory.running));
-        self.running.clear();
-        let mut rest = before.iter_mut();
-        for own in rates {
-            let mut flow = None;
-            // A skipped flow has stopped, or comes later; then it is found among the stopped flows,
-            // or it was written back.
-            for old in rest.by_ref() {
-                if old.position == own.position {
-                    flow = Some(*old);
-                    break;
-                }
-                self.stop(demand, progress, old, now);
+        let Some(flow) = &mut self.private[slot] else { return };
+        let position = flow.position as usize;
+        if self.holds && demand.is_active(position) {
+            flow.rate = 0.0;
+            return;
+        }
+        let flow = *flow;
+        let missing = self.services.missing(position, now).filter(|_| demand.is_active(position));
+        match missing.filter(|_| self.links > 0) {
+            Some(left) => {
+                let link = allocation.limit(demand, position);
+                self.services.attach(position, link, left, now);
             }
-            let mut flow = flow.unwrap_or_else(|| self.begun(own.position, now));
-            self.change_rate(demand, progress, &mut flow, own.rate, now);
-            self.running.push(flow);
+            None => self.write_back(demand, progress, flow, now),
         }
-        rest.for_each(|old| self.stop(demand, progress, old, now));
-        // The two lists take turns: both get the larger capacity, so that neither grows later.
-        before.clear();
-        self.memory.running = before;
-        self.memory.running.reserve_exact(self.running.capacity());
+        self.vacate(slot);
     }
 
-    /// Ends a flow's rate of its own.
-    fn stop(&mut self, demand: &Demand, progress: &mut Progress, flow: &mut Running, now: Time) {
-        if !self.holds {
-            flow.bring_up_to_date(demand, progress, &mut self.levels, now);
-        } else if demand.is_active(flow.position as usize) {
-            flow.set_rate(0.0, now);
-            flow.end = self.end(demand, progress, flow);
-            self.stopped.push(*flow);
+    /// Gives every private limit the level of all rates of its flow together. `levels` are those of links.
+    fn set_private_levels(
+        &mut self,
+        demand: &Demand,
+        progress: &Progress,
+        levels: &[f64],
+        now: Time,
+    ) {
+        for (slot, flow) in self.private.iter().enumerate() {
+            let Some(flow) = flow else { continue };
+            let (p, limit) = (flow.position as usize, self.links + slot);
+            let by_water = |level: f64, l: usize| level.min(levels[l]);
+            let by_level = if !levels.is_empty() {
+                demand.path(p).fold(f64::INFINITY, by_water)
+            } else if self.holds {
+                progress.left[p] * self.by_size.of(demand, p)
+            } else {
+                0.0
+            };
+            if self.services.level(limit) != flow.rate + by_level {
+                self.services.round(limit, now);
+                self.services.set_level(limit, flow.rate + by_level, now);
+            }
         }
     }
 
-    fn take_stopped(&mut self, position: u32) -> Option<Running> {
-        let at = self.stopped.iter().position(|stopped| stopped.position == position)?;
-        Some(self.stopped.swap_remove(at))
+    /// Takes a private limit from its flow.
+    fn vacate(&mut self, slot: usize) {
+        if let Some(flow) = self.private[slot].take() {
+            if self.slot_of(flow.position as usize) == Some(slot) {
+                self.services.detach(flow.position as usize);
+            }
+            self.vacant.push(slot as u32);
+        }
+    }
+
+    /// The number of a flow's private limit among these.
+    fn slot_of(&self, position: usize) -> Option<usize> {
+        self.services.limit_of(position)?.checked_sub(self.links)
     }
 
     /// The maximum rate of a flow, in bytes per second.
     pub(super) fn fastest(&self) -> f64 {
         // A flow's rate by size is in proportion to its bytes left: no bound is kept.
         let by_size = if self.by_size.highest > 0.0 { f64::INFINITY } else { 0.0 };
-        let own = self.running.iter().map(|flow| flow.rate).fold(0.0, f64::max);
-        self.levels.fastest() + by_size + own
+        self.services.fastest() + by_size
     }
 
     /// The time of the next end of a flow, by all rates together.
     fn next_end(&self, progress: &Progress) -> Time {
-        let mut next = earliest(earliest(Time::NEVER, &self.running), &self.stopped);
-        if self.by_size.highest > 0.0 {
-            next = next.min(self.anchor + progress.scale / self.by_size.highest);
-        }
-        next.min(self.levels.next())
+        let by_size = if self.by_size.highest > 0.0 {
+            self.anchor + progress.scale / self.by_size.highest
+        } else {
+            Time::NEVER
+        };
+        by_size.min(self.services.next())
     }
-
-    /// The time at which a flow ends by all its rates together. Its extra bytes must be as of the
-    /// anchor.
-    fn end(&self, demand: &Demand, progress: &Progress, flow: &Running) -> Time {
-        let position = flow.position as usize;
-        if !self.levels.is_empty() {
-            let left = self.levels.left(demand, position, self.anchor) - flow.extra;
-            return self.anchor + left.max(0.0) / (self.levels.rate(position) + flow.rate);
-        }
-        let left = progress.left[position];
-        let rate = left * self.by_size.of(demand, position) + flow.rate;
-        self.anchor + (left * progress.scale - flow.extra).max(0.0) / rate
-    }
-}
-
-/// Replaces `rates` by the flows' own rates and those of compression, at most one a flow.
-fn merge_own_rates(allocation: &CoflowAllocation, rates: &mut Vec<FlowRate>) {
-    let compression = allocation.compression_rates().iter();
-    let compression = compression.map(|c| FlowRate { position: c.position, rate: c.rate });
-    rates.clear();
-    rates.extend(allocation.own_rates().chain(compression));
-    FlowRate::merge(rates);
 }

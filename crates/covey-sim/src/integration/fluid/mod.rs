@@ -4,6 +4,5 @@ mod by_size;
 mod coflow_fluid;
 mod first_flow;
 mod longest;
-mod running;
 
 pub(super) use coflow_fluid::Fluid;
