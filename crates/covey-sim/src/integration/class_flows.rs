@@ -1,13 +1,9 @@
 //! Flows in classes: a flow's rate is the water level of the link that limits its bundle.
 //!
-//! A link's *service* in a class is the integral of its level there. A bundle's service is that of the link
-//! to which it is attached, plus a *base* that changes when the bundle is attached elsewhere. A flow ends when
-//! its bundle's service reaches the flow's *target*. Where links are divided by size, both count in parts of the
-//! flow's size. So a change of a level costs the same for one flow as for
-//! thousands, and so does a bundle's move to another link.
-
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
+//! The limits are the links in each class, and the clients of [`Services`] are bundles. A bundle's own service is
+//! that of the link to which it is attached, plus a *base* that changes when the bundle is attached elsewhere. A flow
+//! ends when its bundle's service reaches the flow's *target*. Where links are divided by size, both count in parts of
+//! the flow's size. So a bundle's move to another link costs the same for one flow as for thousands.
 
 use covey_core::alloc::{ClassShares, Limit, Measure};
 use covey_core::state::State;
@@ -15,81 +11,24 @@ use covey_core::{CoflowId, FlowId, LinkId, Ordered, Time, Traffic, Wake};
 
 use super::bundle_flows::{BundleFlows, Member};
 use super::integrator::{Integrator, Network, write_left};
-use super::next_ends::NextEnds;
-use super::tallies::{Services, Tallies};
-
-const NONE: u32 = u32::MAX;
+use super::services::Services;
+use super::tallies::Tallies;
 
 /// The flows of one bundle.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 struct Bundle {
-    /// The number of the link and class to which the bundle is attached.
-    service: u32,
     /// The bundle's service is that of the link plus this, in bytes.
     base: f64,
     flows: BundleFlows,
 }
 
-impl Default for Bundle {
-    fn default() -> Bundle {
-        Bundle { service: NONE, base: 0.0, flows: BundleFlows::None }
-    }
-}
-
 impl Bundle {
-    /// What the link's service has to reach for the next end, if there is one.
-    fn key(&self) -> Option<Ordered> {
-        Some(Ordered(self.flows.first()?.target.0 - self.base))
-    }
-}
-
-/// The service of a link in a class, and the bundles attached to it.
-#[derive(Debug, Default)]
-struct Service {
-    /// Bytes up to `since`.
-    bytes: f64,
-    since: Time,
-    /// Bytes per second from `since` on.
-    level: f64,
-    /// Next ends of bundles. An entry counts if it is its bundle's key, and the bundle is attached here.
-    ends: BinaryHeap<Reverse<(Ordered, u32)>>,
-    /// The number of entries up to which those that do not count stay.
-    many: u32,
-    /// The first of the ends that count, if it is known; infinite if there is none.
-    ///
-    /// Most often only the level has changed, and neither the list nor a bundle has to be read: on four fifths of the
-    /// Facebook trace `stream` takes 54.8 instead of 56.5 s of CPU with `fat-tree:k=48,place=rack` (the least of two).
-    first: f64,
-    is_first_known: bool,
-}
-
-impl Service {
-    fn at(&self, now: Time) -> f64 {
-        self.bytes + self.level * (now - self.since)
-    }
-
-    /// Removes ends that do not count, and makes room for a third as many again as those that do.
-    ///
-    /// Lists that double take 7 MB more of four strict classes on `fat-tree:k=8` with the Facebook trace: there are
-    /// 3,072.
-    fn make_room(&mut self, counts: impl Fn(&(Ordered, u32)) -> bool) {
-        self.ends.retain(|Reverse(end)| counts(end));
-        let many = 4 + self.ends.len() * 4 / 3;
-        self.ends.reserve_exact(many - self.ends.len());
-        self.many = many as u32;
-    }
-}
-
-/// All services at a time.
-struct ServicesAt<'a> {
-    services: &'a [Service],
-    now: Time,
-}
-
-impl Services for ServicesAt<'_> {
-    fn now(&self, service: usize) -> (f64, f64) {
-        let service = &self.services[service];
-        (service.at(self.now), service.level)
+    /// Tells the services when the next flow of this bundle ends.
+    fn aim(&self, services: &mut Services, bundle: usize) {
+        match self.flows.first() {
+            Some(first) => services.set_target(bundle, first.target.0 - self.base),
+            None => services.detach(bundle),
+        }
     }
 }
 
@@ -101,21 +40,17 @@ pub(crate) struct ClassFlows {
     /// Bytes left are divided by what a flow counts for.
     measure: Measure,
     /// By class and link.
-    services: Vec<Service>,
-    next: NextEnds,
+    services: Services,
     /// By number of the bundle.
     bundles: Vec<Bundle>,
     tallies: Tallies,
     /// By [`CoflowId`] and position, the targets of flows; NaN if a flow is in no bundle. The allocator knows in which
     /// a flow is.
     targets: Vec<Vec<f64>>,
-    /// Services whose next end has to be worked out again.
-    pending: Vec<u32>,
-    is_pending: Vec<bool>,
     /// Working memory: flows that change their bundle, with bytes left.
     moving: Vec<(CoflowId, u32, u32, f64)>,
-    /// Working memory: services that are due; bundles that count in a new tally.
-    due: Vec<u32>,
+    /// Working memory: bundles that count in a new tally.
+    counted: Vec<u32>,
 }
 
 impl ClassFlows {
@@ -128,21 +63,10 @@ impl ClassFlows {
         limit.class * self.links + limit.link
     }
 
-    fn grow(&mut self, shares: &ClassShares) {
-        let services = shares.classes() * self.links;
-        let now = self.now;
-        self.services.resize_with(services.max(self.services.len()), || Service {
-            since: now,
-            ..Service::default()
-        });
-        self.is_pending.resize(self.services.len(), false);
-        self.next.grow(services);
-    }
-
-    /// The service of a bundle, and its bytes up to now.
+    /// The number of the link and class to which a bundle with flows is attached, and the service there up to now.
     fn place(&self, bundle: u32) -> (usize, f64) {
-        let service = self.bundles[bundle as usize].service as usize;
-        (service, self.services[service].at(self.now))
+        let limit = self.services.limit_of(bundle as usize).expect("a bundle with flows is attached");
+        (limit, self.services.served(limit, self.now))
     }
 
     /// A flow counts from now on in the tallies of its coflow (`by = 1`), or not any more (`by = -1`).
@@ -191,7 +115,7 @@ impl ClassFlows {
             return;
         }
         let mut sent = 0.0;
-        let mut at = std::mem::take(&mut self.due);
+        let mut at = std::mem::take(&mut self.counted);
         at.clear();
         let mut look_at = |position: usize| {
             // What was sent when it was last written down. A flow that has not started has sent nothing.
@@ -211,7 +135,7 @@ impl ClassFlows {
             let place = self.place(bundle);
             self.tallies.count_one(id, link, place);
         }
-        self.due = at;
+        self.counted = at;
     }
 
     /// The bundle of a flow, and its target, if it is in one.
@@ -229,8 +153,7 @@ impl ClassFlows {
         id: CoflowId,
         position: usize,
     ) -> f64 {
-        let served = self.served(&self.bundles[bundle as usize]);
-        (target - served) * self.unit(state, id, position as u32)
+        (target - self.served(bundle)) * self.unit(state, id, position as u32)
     }
 
     /// Writes the bytes left of the flows of one coflow into the state, but not what is left at links, which nobody
@@ -242,17 +165,17 @@ impl ClassFlows {
         let (_, progress) = network.state.progress_mut(id);
         let flows = targets.iter().zip(shares.bundles_of(id)).enumerate();
         for (position, (target, &bundle)) in flows.filter(|(_, (target, _))| !target.is_nan()) {
-            let Some(bundle) = self.bundles.get(bundle as usize) else { continue };
-            let unit = self.measure.of(progress.size[position]);
-            let served = self.served(bundle);
-            progress.left[position] = (target - served) * unit / progress.scale;
+            if self.services.limit_of(bundle as usize).is_some() {
+                let unit = self.measure.of(progress.size[position]);
+                progress.left[position] = (target - self.served(bundle)) * unit / progress.scale;
+            }
         }
     }
 
     /// Bytes that a coflow has sent by `now`, its rate and the rate that its links allow in bytes per second, if
     /// it is counted.
     pub(crate) fn sent_and_rates(&self, id: CoflowId, now: Time) -> (f64, f64, f64) {
-        self.tallies.sent(id, None, &ServicesAt { services: &self.services, now })
+        self.tallies.sent(id, None, now, &self.services)
     }
 
     /// The time at which a coflow will have sent so many bytes, in all or through a link, if rates stay, and a time
@@ -263,16 +186,13 @@ impl ClassFlows {
         bytes: f64,
         (now, limit): (Time, Time),
     ) -> (Time, Time) {
-        let services = ServicesAt { services: &self.services, now };
-        self.tallies.when((id, link), bytes, (now, limit), &services)
+        self.tallies.when((id, link), bytes, (now, limit), &self.services)
     }
 
     /// Takes all flows out of their bundles.
     fn empty_bundles(&mut self) {
-        for bundle in &mut self.bundles {
-            (bundle.service, bundle.base) = (NONE, 0.0);
-            bundle.flows.clear();
-        }
+        self.services.clear();
+        self.bundles.iter_mut().for_each(|bundle| bundle.flows.clear());
         self.targets.iter_mut().for_each(Vec::clear);
     }
 
@@ -293,15 +213,9 @@ impl ClassFlows {
         self.measure.of(state.coflow(coflow).progress().size[position as usize])
     }
 
-    fn look_again(&mut self, service: u32) {
-        if !std::mem::replace(&mut self.is_pending[service as usize], true) {
-            self.pending.push(service);
-        }
-    }
-
-    /// Service of a bundle up to now.
-    fn served(&self, bundle: &Bundle) -> f64 {
-        bundle.base + self.services[bundle.service as usize].at(self.now)
+    /// Service of a bundle with flows up to now.
+    fn served(&self, bundle: u32) -> f64 {
+        self.bundles[bundle as usize].base + self.place(bundle).1
     }
 
     /// Bytes left of a flow that is taken out of its bundle.
@@ -309,137 +223,89 @@ impl ClassFlows {
         let Some(it) = self.bundles.get_mut(bundle as usize) else { return 0.0 };
         let Some(target) = it.flows.remove(coflow, position) else { return 0.0 };
         self.set_target(coflow, position, f64::NAN);
-        let left = target - self.served(&self.bundles[bundle as usize]);
-        let left = left * self.unit(state, coflow, position);
+        let left = (target - self.served(bundle)) * self.unit(state, coflow, position);
         self.count(state, (coflow, position), self.place(bundle), -1);
-        self.find_key(bundle);
+        self.bundles[bundle as usize].aim(&mut self.services, bundle as usize);
         left.max(0.0)
     }
 
-    /// Works out when the next flow of a bundle ends.
-    fn find_key(&mut self, bundle: u32) {
-        let it = &self.bundles[bundle as usize];
-        if it.service == NONE {
-            return;
-        }
-        let service = it.service;
-        let there = &mut self.services[service as usize];
-        there.is_first_known = false;
-        if let Some(key) = it.key() {
-            if there.ends.len() >= there.many as usize {
-                there.make_room(|end| counts(&self.bundles, service, end));
-            }
-            there.ends.push(Reverse((key, bundle)));
-        }
-        self.look_again(service);
-    }
-
-    /// Attaches a bundle to where the allocator has it.
+    /// Attaches a bundle that has flows to where the allocator has it.
     fn attach(&mut self, state: &State, shares: &ClassShares, bundle: u32) {
-        if self.bundles.len() <= bundle as usize {
-            self.bundles.resize_with(bundle as usize + 1, Bundle::default);
-        }
-        let to = self.number(shares.limit(bundle)) as u32;
-        let from = self.bundles[bundle as usize].service;
-        if from == to {
+        let Some(first) = self.bundles.get(bundle as usize).and_then(|it| it.flows.first()) else {
+            return;
+        };
+        let (to, from) = (self.number(shares.limit(bundle)), self.place(bundle));
+        if from.0 == to {
             return;
         }
-        let it = &self.bundles[bundle as usize];
-        let served = if it.flows.is_empty() { 0.0 } else { self.served(it) };
-        let base = served - self.services[to as usize].at(self.now);
+        let left = first.target.0 - self.served(bundle);
+        let target = self.services.attach(bundle as usize, to, left, self.now);
+        self.bundles[bundle as usize].base = first.target.0 - target;
         if !self.tallies.is_empty() {
-            let new = (to as usize, self.services[to as usize].at(self.now));
-            for member in it.flows.iter() {
-                let (flow, old) = ((member.coflow, member.position), self.place(bundle));
-                self.tallies.recount(state, flow, (old, new));
+            let new = self.place(bundle);
+            for member in self.bundles[bundle as usize].flows.iter() {
+                self.tallies.recount(state, (member.coflow, member.position), (from, new));
             }
         }
-        if from != NONE {
-            self.services[from as usize].is_first_known = false;
-        }
-        let it = &mut self.bundles[bundle as usize];
-        (it.service, it.base) = (to, base);
-        self.find_key(bundle);
     }
 
-    /// Works out the next ends that may have changed.
-    fn find_ends(&mut self) {
-        while let Some(number) = self.pending.pop() {
-            self.is_pending[number as usize] = false;
-            let bundles = &self.bundles;
-            let service = &mut self.services[number as usize];
-            if !std::mem::replace(&mut service.is_first_known, true) {
-                let ends = &mut service.ends;
-                while ends.peek().is_some_and(|Reverse(end)| !counts(bundles, number, end)) {
-                    ends.pop();
-                }
-                service.first = ends.peek().map_or(f64::INFINITY, |Reverse((key, _))| key.0);
-            }
-            let next = if service.first < f64::INFINITY && service.level > 0.0 {
-                service.since + ((service.first - service.bytes) / service.level).max(0.0)
-            } else {
-                Time::NEVER
-            };
-            self.next.set(number as usize, next);
+    /// Adds a flow with `left` bytes to a bundle.
+    fn add(
+        &mut self,
+        state: &State,
+        shares: &ClassShares,
+        bundle: u32,
+        (coflow, position): (CoflowId, u32),
+        left: f64,
+    ) {
+        let number = bundle as usize;
+        if self.bundles.len() <= number {
+            self.bundles.resize_with(number + 1, Bundle::default);
         }
-        self.next.update();
+        let left = left / self.unit(state, coflow, position);
+        let is_first = self.bundles[number].flows.is_empty();
+        let target = if is_first { left } else { self.served(bundle) + left };
+        let it = &mut self.bundles[number];
+        it.flows.push(Member { target: Ordered(target), coflow, position });
+        if is_first {
+            let limit = shares.limit(bundle);
+            let limit = limit.class * self.links + limit.link;
+            it.base = target - self.services.attach(number, limit, left, self.now);
+        } else {
+            it.aim(&mut self.services, number);
+        }
+        self.set_target(coflow, position, target);
+        self.count(state, (coflow, position), self.place(bundle), 1);
     }
 
     /// Takes the flows that end now out of their bundles, and adds them to `ending`.
     fn take_finished(&mut self, state: &State, ending: &mut Vec<(CoflowId, usize)>) {
-        let mut due = std::mem::take(&mut self.due);
-        due.clear();
-        self.next.find_due(self.now, &mut due);
-        for &number in &due {
-            let service = &self.services[number as usize];
-            let served = service.at(self.now) + service.level * self.now.slack_s();
-            while let Some(&Reverse((key, bundle))) = self.services[number as usize].ends.peek() {
-                let counts = counts(&self.bundles, number, &(key, bundle));
-                if counts && key.0 > served {
-                    break;
+        let ClassFlows { now, services, bundles, targets, tallies, .. } = self;
+        services.take_ends(*now, |services, bundle, reached| {
+            let it = &mut bundles[bundle];
+            while let Some(first) = it.flows.first()
+                && first.target.0 - it.base <= reached
+            {
+                let (id, position) = (first.coflow, first.position);
+                ending.push((id, position as usize));
+                it.flows.pop();
+                targets[id.index()][position as usize] = f64::NAN;
+                if let Some(limit) = services.limit_of(bundle).filter(|_| !tallies.is_empty()) {
+                    tallies.count(state, (id, position), (limit, services.served(limit, *now)), -1);
                 }
-                self.services[number as usize].ends.pop();
-                if !counts {
-                    continue;
-                }
-                let it = &mut self.bundles[bundle as usize];
-                while let Some(first) = it.flows.first()
-                    && first.target.0 - it.base <= served
-                {
-                    ending.push((first.coflow, first.position as usize));
-                    it.flows.pop();
-                    self.targets[first.coflow.index()][first.position as usize] = f64::NAN;
-                    if !self.tallies.is_empty() {
-                        let at = (number as usize, self.services[number as usize].at(self.now));
-                        let flow = (first.coflow, first.position);
-                        self.tallies.count(state, flow, at, -1);
-                    }
-                }
-                self.find_key(bundle);
             }
-            self.services[number as usize].is_first_known = false;
-            self.look_again(number);
-        }
-        self.due = due;
-        self.find_ends();
+            it.aim(services, bundle);
+        });
     }
 }
 
 impl Integrator for ClassFlows {
     fn begin(&mut self, network: &mut Network<'_>) {
         self.now = network.now;
-        for service in &mut self.services {
-            (service.bytes, service.since, service.level) = (0.0, network.now, 0.0);
-            service.ends.clear();
-            (service.many, service.is_first_known) = (0, false);
-        }
         self.empty_bundles();
-        self.pending.clear();
-        self.is_pending.fill(false);
         let shares = network.allocator.class_shares();
         self.links = shares.map_or(0, ClassShares::links);
         self.measure = shares.map_or(Measure::Number, ClassShares::measure);
-        self.next.clear(self.services.len());
         self.tallies.clear();
     }
 
@@ -449,7 +315,7 @@ impl Integrator for ClassFlows {
     }
 
     fn next_end(&self) -> Time {
-        self.next.first()
+        self.services.next()
     }
 
     fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
@@ -466,7 +332,7 @@ impl Integrator for ClassFlows {
         self.now = network.now;
         let Network { state, allocator, .. } = network;
         let Some(shares) = allocator.class_shares() else { return };
-        self.grow(shares);
+        self.services.grow(shares.classes() * self.links, self.now);
         // A number of a bundle may belong to another one now, so all flows are taken out first.
         let mut moving = std::mem::take(&mut self.moving);
         moving.clear();
@@ -481,42 +347,27 @@ impl Integrator for ClassFlows {
             }
         }
         for bundle in shares.moved_bundles() {
-            if shares.has_flows(bundle) {
-                self.attach(state, shares, bundle);
-            }
+            self.attach(state, shares, bundle);
         }
         for limit in shares.changed_levels() {
-            let number = self.number(limit);
-            let service = &mut self.services[number];
-            service.bytes = service.at(self.now);
-            service.since = self.now;
             // No flow is attached where the level is infinite.
-            let level = shares.level(limit);
-            let level = if level < f64::INFINITY { level } else { 0.0 };
-            service.level = level;
-            self.look_again(number as u32);
+            let level = Some(shares.level(limit)).filter(|level| *level < f64::INFINITY);
+            self.services.set_level(self.number(limit), level.unwrap_or(0.0), self.now);
         }
         for &(coflow, position, bundle, left) in &moving {
-            let left = left / self.unit(state, coflow, position);
-            let target = Ordered(self.served(&self.bundles[bundle as usize]) + left);
-            let member = Member { target, coflow, position };
-            let it = &mut self.bundles[bundle as usize];
-            it.flows.push(member);
-            let is_first = it.flows.first() == Some(member);
-            self.set_target(coflow, position, target.0);
-            self.count(state, (coflow, position), self.place(bundle), 1);
-            if is_first {
-                self.find_key(bundle);
-            }
+            self.add(state, shares, bundle, (coflow, position), left);
         }
         self.moving = moving;
-        self.find_ends();
+        self.services.update();
     }
 
     fn write_back(&mut self, network: &mut Network<'_>) {
         self.now = network.now;
-        for bundle in self.bundles.iter().filter(|bundle| !bundle.flows.is_empty()) {
-            let served = self.served(bundle);
+        for (number, bundle) in (0..).zip(&self.bundles) {
+            if bundle.flows.is_empty() {
+                continue;
+            }
+            let served = self.served(number);
             for member in bundle.flows.iter() {
                 let unit = self.unit(network.state, member.coflow, member.position);
                 let (_, progress) = network.state.progress_mut(member.coflow);
@@ -542,7 +393,7 @@ impl Integrator for ClassFlows {
         match bundle {
             Some(bundle) => {
                 let left = self.take_out(network.state, bundle, id, position as u32);
-                self.find_ends();
+                self.services.update();
                 left
             }
             None => left_in(network.state, id, position),
@@ -558,12 +409,6 @@ impl Integrator for ClassFlows {
         network.allocator.adjust(network.state, flow.coflow, position, -1.0);
         network.allocator.adjust(network.state, flow.coflow, position, 1.0);
     }
-}
-
-/// Whether an end of a service is the next one of a bundle that is attached there.
-fn counts(bundles: &[Bundle], service: u32, &(key, bundle): &(Ordered, u32)) -> bool {
-    let it = &bundles[bundle as usize];
-    it.service == service && it.key() == Some(key)
 }
 
 fn left_in(state: &State, id: CoflowId, position: usize) -> f64 {

@@ -10,6 +10,8 @@ use std::cell::Cell;
 use covey_core::state::State;
 use covey_core::{CoflowId, LinkId, Time};
 
+use super::services::Services;
+
 /// Stands for all links of a coflow. No link has this number.
 const WHOLE: u32 = u32::MAX;
 
@@ -17,12 +19,6 @@ const WHOLE: u32 = u32::MAX;
 /// larger tolerance. Without this one, a flow that ends where a threshold is may leave the sum just below it for
 /// good.
 pub(super) const ROUNDING: f64 = 1e-10;
-
-/// What has passed a link in a class, per flow that the link limits there.
-pub(super) trait Services {
-    /// Bytes up to now, and bytes per second from now on.
-    fn now(&self, service: usize) -> (f64, f64);
-}
 
 #[derive(Debug, Default)]
 struct Tally {
@@ -47,12 +43,12 @@ struct Counted {
 
 impl Tally {
     /// Bytes sent up to now, and bytes per second from now on.
-    fn now(&self, services: &impl Services) -> (f64, f64) {
+    fn now(&self, now: Time, services: &Services) -> (f64, f64) {
         let (mut sent, mut rate) = (self.sent, 0.0);
         for it in &self.counted {
-            let (served, level) = services.now(it.service as usize);
-            sent += f64::from(it.flows) * (served - it.since);
-            rate += f64::from(it.flows) * level;
+            let (limit, flows) = (it.service as usize, f64::from(it.flows));
+            sent += flows * (services.served(limit, now) - it.since);
+            rate += flows * services.level(limit);
         }
         (sent, rate)
     }
@@ -222,11 +218,12 @@ impl Tallies {
         &self,
         id: CoflowId,
         link: Option<LinkId>,
-        services: &impl Services,
+        now: Time,
+        services: &Services,
     ) -> (f64, f64, f64) {
         let Some(tally) = self.find(id, link) else { return (0.0, 0.0, 0.0) };
         let tally = &self.all[tally as usize];
-        let (sent, rate) = tally.now(services);
+        let (sent, rate) = tally.now(now, services);
         (sent, rate, tally.fastest)
     }
 
@@ -237,7 +234,7 @@ impl Tallies {
         (id, link): (CoflowId, Option<LinkId>),
         bytes: f64,
         (now, limit): (Time, Time),
-        services: &impl Services,
+        services: &Services,
     ) -> (Time, Time) {
         let Some(tally) = self.find(id, link) else { return (Time::NEVER, Time::NEVER) };
         let tally = &self.all[tally as usize];
@@ -249,7 +246,7 @@ impl Tallies {
         if earliest() > limit {
             return (limit, earliest());
         }
-        let (sent, rate) = tally.now(services);
+        let (sent, rate) = tally.now(now, services);
         tally.seen.set((sent, now));
         if sent >= enough {
             (now, now)
