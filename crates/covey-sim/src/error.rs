@@ -90,36 +90,6 @@ pub enum SimError {
         /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
     },
-    /// The policy waits for bytes of a coflow while it serves all flows in order of priority or by their sizes.
-    #[error(
-        "policy {policy}, at {time_s} s: a wake-up by bytes sent needs an entry for the coflow"
-    )]
-    BytesUnderAllFlows {
-        /// The policy.
-        policy: String,
-        /// The time of the error, in seconds since the start of the trace.
-        time_s: f64,
-    },
-    /// The policy waits for bytes of a flow while flows are in classes, where only bytes of whole coflows are counted.
-    #[error(
-        "policy {policy}, at {time_s} s: a wake-up by bytes of a flow needs an entry for the coflow, outside of classes"
-    )]
-    FlowBytesInClasses {
-        /// The policy.
-        policy: String,
-        /// The time of the error, in seconds since the start of the trace.
-        time_s: f64,
-    },
-    /// The policy puts flows into groups of its own while flows are served in classes or as one group.
-    #[error(
-        "policy {policy}, at {time_s} s: it puts flows into groups of its own, so each of these needs an entry of the plan; flows in classes, or under one entry for all flows, cannot change their group"
-    )]
-    RegroupsFlows {
-        /// The policy.
-        policy: String,
-        /// The time of the error, in seconds since the start of the trace.
-        time_s: f64,
-    },
     /// It is not known of every flow how it appears.
     #[error("the workload has {workload} flows, {appearing} were said to appear")]
     Appearance {

@@ -3,8 +3,8 @@
 use crate::common::flow;
 use covey_core::alloc::PlanError;
 use covey_core::{
-    Answer, AnyPolicy, Clairvoyant, CoflowId, Ecmp, Fabric, FatTree, Group, Layers, LinkId,
-    NonClairvoyant, Plan, Policy, Share, Time, View,
+    Answer, AnyPolicy, CoflowId, Fabric, Group, LinkId, NonClairvoyant, Plan, Policy, Share, Time,
+    View,
 };
 use covey_sim::{SimError, simulate};
 use covey_trace::{Coflow, Workload};
@@ -98,54 +98,6 @@ fn serving_all_flows_beside_a_coflow() {
         }
     });
     assert_eq!(error, wrong_plan(2.0, PlanError::AllFlows));
-}
-
-#[test]
-fn waiting_for_bytes_of_a_coflow_where_none_are_counted() {
-    let fabrics = [
-        Fabric::big_switch(4, 1.0).unwrap(),
-        FatTree::new(4, Ecmp::default()).unwrap().fabric(1.0, 1.0).unwrap(),
-    ];
-    for fabric in fabrics {
-        for share in [Share::<Clairvoyant>::OLDEST_FIRST, Share::BY_SIZE] {
-            let mut policy = AnyPolicy::Clairvoyant(Box::new(WaitingFor(share)));
-            let error = simulate(&two_coflows(), &fabric, "mine", &mut policy, &mut ());
-            let refused = SimError::BytesUnderAllFlows { policy: "mine".to_owned(), time_s: 0.0 };
-            assert_eq!(error.unwrap_err(), refused, "{share:?}");
-        }
-    }
-}
-
-/// Serves all flows as one group, and waits for bytes of the first coflow.
-struct WaitingFor(Share<Clairvoyant>);
-
-impl Policy<Clairvoyant> for WaitingFor {
-    fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
-        plan.clear();
-        plan.push(Group::AllFlows, self.0);
-        plan.wake_when_sent(view.coflows()[0], 1.0);
-        Answer::Replaced
-    }
-}
-
-#[test]
-fn waiting_for_bytes_of_a_flow_in_classes() {
-    let error = under(|view, plan| {
-        plan.set_layers(Layers::Classes);
-        for &coflow in view.coflows() {
-            plan.push(Group::Coflow(coflow), Share::MAX_MIN);
-            // Bytes of a whole coflow are counted in classes.
-            plan.wake_when_sent(coflow, 10.0);
-            if view.now() >= Time::from_secs(2.0) {
-                plan.wake_when_flow_sent(coflow, 2.5);
-            }
-        }
-    });
-    assert_eq!(error, SimError::FlowBytesInClasses { policy: "mine".to_owned(), time_s: 2.0 });
-    assert_eq!(
-        error.to_string(),
-        "policy mine, at 2 s: a wake-up by bytes of a flow needs an entry for the coflow, outside of classes"
-    );
 }
 
 #[test]

@@ -182,7 +182,7 @@ fn in_arrival_order(
 }
 
 /// Many kinds of plans.
-const WAYS: [(&str, Serve); 12] = [
+const WAYS: [(&str, Serve); 15] = [
     ("max-min", |view, plan| in_arrival_order(view, plan, Share::MAX_MIN)),
     ("last arrival first", |view, plan| {
         for &coflow in view.coflows().iter().rev() {
@@ -235,6 +235,9 @@ const WAYS: [(&str, Serve); 12] = [
         in_arrival_order(view, plan, Share::MAX_MIN);
     }),
     ("all flows", |_, plan| plan.push(Group::AllFlows, Share::MAX_MIN)),
+    ("all flows by size", |_, plan| plan.push(Group::AllFlows, Share::BY_SIZE)),
+    ("the oldest flow first", |_, plan| plan.push(Group::AllFlows, Share::OLDEST_FIRST)),
+    ("the shortest flow first", |_, plan| plan.push(Group::AllFlows, Share::SHORTEST_FIRST)),
 ];
 
 /// Changes between strict order and classes each second, in a plan that is kept.
@@ -399,9 +402,102 @@ fn bytes_of_a_coflow_are_counted_while_layers_change() {
     assert_eq!(*times.lock().unwrap(), [0.5, 1.5, 2.5, 5.25]);
 }
 
+/// What a policy was told of: bytes of the first coflow, of its DAG, of its first flow, or at a link.
+type Heard = (&'static str, f64, f64);
+
+/// Serves all flows as one group, and asks for bytes in all ways.
+struct Hearing {
+    share: Share<Clairvoyant>,
+    heard: Arc<Mutex<Vec<Heard>>>,
+}
+
+impl Hearing {
+    fn hear(&self, what: &'static str, bytes: f64, view: &View<'_, Clairvoyant>) {
+        self.heard.lock().unwrap().push((what, bytes, view.now().as_secs()));
+    }
+}
+
+impl Policy<Clairvoyant> for Hearing {
+    fn link_limits(&self) -> &[f64] {
+        &[1.0, 4.0]
+    }
+
+    fn link_bytes_reached(
+        &mut self,
+        _: CoflowId,
+        link: LinkId,
+        bytes: f64,
+        view: &View<'_, Clairvoyant>,
+    ) {
+        if link == view.fabric().egress(PortId(0)) {
+            self.hear("link", bytes, view);
+        }
+    }
+
+    fn bytes_reached(&mut self, _: CoflowId, bytes: f64, view: &View<'_, Clairvoyant>) {
+        self.hear("coflow", bytes, view);
+    }
+
+    fn dag_bytes_reached(&mut self, _: u64, bytes: f64, view: &View<'_, Clairvoyant>) {
+        self.hear("DAG", bytes, view);
+    }
+
+    fn flow_bytes_reached(&mut self, _: CoflowId, bytes: f64, view: &View<'_, Clairvoyant>) {
+        self.hear("flow", bytes, view);
+    }
+
+    fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
+        plan.clear();
+        plan.push(Group::AllFlows, self.share);
+        for &coflow in view.coflows() {
+            let later = |bytes: &f64| *bytes > view.now().as_secs();
+            for bytes in [2.0, 5.0].into_iter().filter(later) {
+                plan.wake_when_sent(coflow, bytes);
+                plan.wake_when_dag_sent(view.lineage(coflow).external, bytes);
+            }
+            let has_sent = self.heard.lock().unwrap().iter().any(|heard| heard.0 == "flow");
+            if !has_sent {
+                plan.wake_when_flow_sent(coflow, 1.5);
+            }
+        }
+        Answer::Replaced
+    }
+}
+
+#[test]
+fn bytes_are_known_where_all_flows_are_one_group() {
+    let a = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, 3.0), flow(0, 1, 3.0)]);
+    let workload = Workload::new(2, vec![a]);
+    let network = FatTree::new(4, Ecmp { mode: EcmpMode::Modulo, seed: 0 }).unwrap();
+    for fabric in [Fabric::big_switch(2, 1.0).unwrap(), network.fabric(1.0, 1.0).unwrap()] {
+        // One flow after the other, or both at half the capacity.
+        for (share, of_a_flow) in [
+            (Share::OLDEST_FIRST, 1.5),
+            (Share::SHORTEST_FIRST, 1.5),
+            (Share::BY_SIZE, 3.0),
+            (Share::MAX_MIN, 3.0),
+        ] {
+            let heard = Arc::new(Mutex::new(Vec::new()));
+            let policy = Hearing { share, heard: heard.clone() };
+            let mut policy = AnyPolicy::Clairvoyant(Box::new(policy));
+            simulate(&workload, &fabric, "mine", &mut policy, &mut ()).unwrap();
+            let mut heard = heard.lock().unwrap();
+            heard.sort_by(|a, b| a.partial_cmp(b).unwrap());
+            let at_links = [("link", 1.0, 1.0), ("link", 4.0, 4.0)];
+            let sent = ["DAG", "coflow"].map(|what| [(what, 2.0, 2.0), (what, 5.0, 5.0)]);
+            let mut expected = sent.concat();
+            expected.push(("flow", 1.5, of_a_flow));
+            expected.extend(at_links);
+            assert_eq!(*heard, expected, "{share:?}");
+        }
+    }
+}
+
 /// Every flow is a group at first; the last one goes first. At 2 s the second flow joins the first.
 #[derive(Default)]
 struct Joining {
+    /// How all flows are served as one group, if they are.
+    all: Option<Share<Unlabelled>>,
     groups: Vec<FlowId>,
     has_joined: bool,
     times: Arc<Mutex<Vec<(u32, f64)>>>,
@@ -443,8 +539,13 @@ impl Policy<Unlabelled> for Joining {
 
     fn plan(&mut self, view: &View<'_, Unlabelled>, plan: &mut Plan<Unlabelled>) -> Answer {
         plan.clear();
+        if let Some(share) = self.all {
+            plan.push(Group::AllFlows, share);
+        }
         for &group in view.coflows().iter().rev() {
-            plan.push(Group::Coflow(group), Share::MAX_MIN);
+            if self.all.is_none() {
+                plan.push(Group::Coflow(group), Share::MAX_MIN);
+            }
             let now = view.now().as_secs();
             for bytes in [1.0, 1.5, 3.0, 6.0].into_iter().filter(|bytes| *bytes > now) {
                 plan.wake_when_passed(group, view.fabric().egress(PortId(0)), bytes);
@@ -467,6 +568,26 @@ fn what_a_flow_has_sent_counts_in_the_group_that_it_joins() {
     let mut policy = AnyPolicy::Unlabelled(Box::new(policy));
     simulate(&workload, &fabric, "mine", &mut policy, &mut ()).unwrap();
     assert_eq!(*times.lock().unwrap(), [(1, 1.0), (1, 1.5), (0, 3.0), (0, 6.0)]);
+}
+
+#[test]
+fn flows_change_their_group_where_all_flows_are_served_as_one() {
+    let a = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, 4.0), flow(0, 1, 4.0)]);
+    let workload = Workload::new(2, vec![a]);
+    let fabric = Fabric::big_switch(2, 1.0).unwrap();
+    // In turn the first group sends until it has the second flow too, or both send at half the capacity.
+    let alone = vec![(0, 1.0), (0, 1.5), (0, 3.0), (0, 6.0)];
+    let both = vec![(0, 2.0), (1, 2.0), (0, 3.0), (0, 6.0)];
+    for (share, expected) in [(Share::OLDEST_FIRST, alone), (Share::MAX_MIN, both)] {
+        let policy = Joining { all: Some(share), ..Joining::default() };
+        let times = policy.times.clone();
+        let mut policy = AnyPolicy::Unlabelled(Box::new(policy));
+        let outcome = simulate(&workload, &fabric, "mine", &mut policy, &mut ()).unwrap();
+        assert_eq!(outcome.coflows[0].completion_s, 8.0);
+        let mut times = times.lock().unwrap();
+        times.sort_by(|a, b| (a.1, a.0).partial_cmp(&(b.1, b.0)).unwrap());
+        assert_eq!(*times, expected, "{share:?}");
+    }
 }
 
 proptest! {

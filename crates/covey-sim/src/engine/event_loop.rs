@@ -1,6 +1,5 @@
 //! The events of a simulation: the world of its driver.
 
-use covey_core::alloc::Measure;
 use covey_core::state::{Newcomer, Registration};
 use covey_core::{
     Answer, Change, CoflowId, Compressed, Driver, Event, FlowId, Group, Observed, Rank, Ranking,
@@ -16,7 +15,6 @@ use super::wake_watch::{Sent, WakeWatch};
 use crate::calendar::Calendar;
 use crate::dags::Dags;
 use crate::error::SimError;
-use crate::integration::ClassFlows;
 
 /// The state of an engine. Later runs use its memory again.
 #[derive(Debug, Default)]
@@ -111,26 +109,9 @@ impl<'a> Engine<'a> {
         &mut self.parts.records
     }
 
-    /// Whether bytes of coflows are not known: all flows are served in order, or by their sizes.
-    pub fn knows_no_coflows(&self) -> bool {
-        let transfers = &self.parts.transfers;
-        let are_counted = |classes: &ClassFlows| classes.measure() == Measure::Number;
-        transfers.is_flow_level() && !transfers.classes().is_some_and(are_counted)
-    }
-
     /// The number of the policy's coflows that have left.
     pub fn left(&self) -> usize {
         self.parts.left
-    }
-
-    /// Whether flows are in classes, where bytes of a flow are not known.
-    pub fn serves_classes(&self) -> bool {
-        self.parts.transfers.classes().is_some()
-    }
-
-    /// Whether flows are followed coflow by coflow.
-    pub fn serves_coflows(&self) -> bool {
-        !self.parts.transfers.is_flow_level()
     }
 
     /// Whether coflows wait, no flow sends, and only the policy can change that.
@@ -320,8 +301,7 @@ impl<'a> Engine<'a> {
 }
 
 fn sent<'a>(transfers: &'a Transfers, dags: &'a Dags, traffic: &'a Traffic) -> Sent<'a> {
-    let (coflows, classes) = (transfers.coflows(), transfers.classes());
-    Sent { coflows, classes, dags, state: traffic.state(), now: traffic.now() }
+    Sent { flows: transfers.integration(), dags, traffic }
 }
 
 impl World for Engine<'_> {
@@ -421,7 +401,11 @@ impl World for Engine<'_> {
     }
 
     fn before_regrouping(&mut self, traffic: &mut Traffic, coflows: &[CoflowId]) {
-        self.parts.transfers.before_regrouping(traffic, coflows);
+        if self.parts.transfers.is_flow_level() {
+            self.interrupt(traffic);
+        } else {
+            self.parts.transfers.before_regrouping(traffic, coflows);
+        }
     }
 
     fn group_begun(&mut self, traffic: &Traffic, id: CoflowId) {

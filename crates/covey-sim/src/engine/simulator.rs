@@ -200,15 +200,6 @@ fn run_all(
         let time_s = next.as_secs();
         let decided = driver.round(next, engine);
         decided.map_err(|source| SimError::Plan { policy: policy(), time_s, source })?;
-        if engine.knows_no_coflows() && driver.wakes().wait_for_bytes() {
-            return Err(SimError::BytesUnderAllFlows { policy: policy(), time_s });
-        }
-        if driver.wants().regroups && !engine.serves_coflows() {
-            return Err(SimError::RegroupsFlows { policy: policy(), time_s });
-        }
-        if engine.serves_classes() && driver.wakes().wait_for_flows() {
-            return Err(SimError::FlowBytesInClasses { policy: policy(), time_s });
-        }
         let traffic = driver.traffic();
         let (state, allocator) = (traffic.state(), traffic.allocator());
         let (done, left) = (engine.records().done(), engine.left());

@@ -3,7 +3,7 @@
 use covey_core::{Answer, CoflowId, FlowId, LinkId, Ranking, Time, Traffic, Wake, WakeId, Wakes};
 use covey_trace::Availability;
 
-use crate::integration::{ClassFlows, CoflowFluids, Integration, Integrator, Network};
+use crate::integration::{CoflowFluids, Integration, Integrator, Network};
 use crate::processors::Processors;
 
 /// Follows flows by the rates of the network and of the hosts' processors.
@@ -45,24 +45,19 @@ impl Transfers {
         self.integration.is_idle() && !self.processors.next().comes()
     }
 
-    /// The coflows, for questions about their bytes.
-    pub fn coflows(&self) -> &CoflowFluids {
-        self.integration.coflows()
-    }
-
     /// The coflows, for questions about the limits that they have reached.
     pub fn coflows_mut(&mut self) -> &mut CoflowFluids {
         self.integration.coflows_mut()
     }
 
-    /// The flows in classes, if they are followed so: for questions about the bytes of coflows.
-    pub fn classes(&self) -> Option<&ClassFlows> {
-        self.integration.classes()
+    /// All flows, for questions about bytes.
+    pub fn integration(&self) -> &Integration {
+        &self.integration
     }
 
     /// Begins to count the bytes for which the policy waits, if it waits for those of the wake-ups `fresh`.
     pub fn watch(&mut self, traffic: &Traffic, wakes: &Wakes, fresh: &[WakeId]) {
-        let may_count = wakes.wait_at_links() || self.classes().is_some();
+        let may_count = wakes.wait_at_links() || self.integration.counted().is_some();
         if std::mem::take(&mut self.counts_anew) && may_count {
             let all = wakes.senders().flat_map(|sender| wakes.of(sender));
             all.for_each(|wake| self.watch_one(traffic, wake));
@@ -73,10 +68,12 @@ impl Transfers {
     }
 
     fn watch_one(&mut self, traffic: &Traffic, wake: Wake) {
-        if let Some(classes) = self.integration.classes_mut() {
+        if self.integration.counted().is_some()
+            && let Some(classes) = self.integration.classes_mut()
+        {
             classes.watch(traffic, wake);
         } else if let Wake::WhenPassed(id, link, _) = wake {
-            self.integration.coflows_mut().watch(traffic, id, link);
+            self.integration.watch(traffic, id, link);
         }
     }
 

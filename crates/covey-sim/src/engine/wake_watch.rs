@@ -1,11 +1,10 @@
 //! The times of the wake-ups for which a policy waits.
 
-use covey_core::state::State;
-use covey_core::{CoflowId, Sender, Time, Wake, WakeId, Wakes};
+use covey_core::{CoflowId, LinkId, Sender, Time, Traffic, Wake, WakeId, Wakes};
 
 use super::wake_calendar::WakeCalendar;
 use crate::dags::Dags;
-use crate::integration::{ClassFlows, CoflowFluids};
+use crate::integration::{Integration, Pace};
 
 /// The time of the next wake-up, and the wake-ups for bytes that have to be checked.
 ///
@@ -36,12 +35,9 @@ pub(super) struct WakeWatch {
 
 /// Bytes sent by coflows and DAGs, and their rates.
 pub(super) struct Sent<'a> {
-    pub coflows: &'a CoflowFluids,
-    /// The flows in classes, if they are served so.
-    pub classes: Option<&'a ClassFlows>,
+    pub flows: &'a Integration,
     pub dags: &'a Dags,
-    pub state: &'a State,
-    pub now: Time,
+    pub traffic: &'a Traffic,
 }
 
 impl Default for WakeWatch {
@@ -95,8 +91,9 @@ impl WakeWatch {
     pub fn next(&mut self, wakes: &Wakes, sent: &Sent<'_>, others: Time) -> Time {
         self.looked_at = self.senders.len();
         self.first = wakes.times().fold(Time::NEVER, Time::min);
-        let served_classes = std::mem::replace(&mut self.served_classes, sent.classes.is_some());
-        if sent.classes.is_some() {
+        let served_classes =
+            std::mem::replace(&mut self.served_classes, sent.flows.counted().is_some());
+        if sent.flows.counted().is_some() {
             let ids = |sender| wakes.ids_of(sender);
             self.near.extend(&self.fresh);
             self.near.extend(self.senders.iter().copied().flat_map(ids));
@@ -141,19 +138,19 @@ impl WakeWatch {
     /// Moves the wake-ups that are due from `wakes` to the list `due`.
     pub fn take_due(&mut self, wakes: &mut Wakes, sent: &Sent<'_>, due: &mut Vec<(u64, Wake)>) {
         // No event of this round makes a wake-up earlier.
-        if self.first.due(sent.now) {
+        if self.first.due(sent.now()) {
             let mut reached = std::mem::take(&mut self.reached);
-            let soon = soon_after(sent.now);
+            let soon = soon_after(sent.now());
             let is_due = |id: &WakeId| {
-                wakes.at(*id).is_some_and(|wake| sent.when(wake, soon).0.due(sent.now))
+                wakes.at(*id).is_some_and(|wake| sent.when(wake, soon).0.due(sent.now()))
             };
-            if sent.classes.is_some() {
+            if sent.flows.counted().is_some() {
                 let senders = self.senders.iter().flat_map(|&sender| wakes.ids_of(sender));
                 reached.extend(senders.chain(self.near.iter().copied()).filter(is_due));
             } else {
                 reached.extend(self.moving(wakes, sent).filter(is_due));
             }
-            wakes.take_due(sent.now, &reached, due);
+            wakes.take_due(sent.now(), &reached, due);
             reached.clear();
             self.reached = reached;
         }
@@ -169,21 +166,26 @@ impl WakeWatch {
         wakes: &'a Wakes,
         sent: &'a Sent<'_>,
     ) -> impl Iterator<Item = WakeId> + use<'a> {
-        let moving = |waits: bool| if waits { sent.coflows.moving() } else { &[] };
+        let is_one_group = sent.flows.is_flow_level();
+        let all = is_one_group.then(|| wakes.senders()).into_iter().flatten();
+        let sending = if is_one_group { &[] } else { sent.flows.coflows().moving() };
+        let moving = move |waits: bool| if waits { sending } else { &[] };
         let coflows = moving(wakes.wait_for_coflows()).iter().map(|&id| Sender::Coflow(id));
-        let waits_at_links = wakes.wait_at_links();
+        let waits_at_links = wakes.wait_at_links() && !is_one_group;
         let senders = if waits_at_links { &self.senders[..] } else { &[] };
         let stopped = senders.iter().filter_map(|sender| match sender {
             Sender::Coflow(id) => Some(*id),
             Sender::CoflowAt(..) | Sender::Dag(_) => None,
         });
         let at_links = stopped.chain(moving(waits_at_links).iter().copied()).flat_map(|id| {
-            let links = sent.coflows.awaited_links(id).iter();
+            let links = sent.flows.coflows().awaited_links(id).iter();
             links.map(move |&link| Sender::CoflowAt(id, link))
         });
-        let external = |id: &CoflowId| sent.state.coflow(*id).registration.lineage.external;
+        let state = sent.traffic.state();
+        let external = |id: &CoflowId| state.coflow(*id).registration.lineage.external;
         let dags = moving(wakes.wait_for_dags()).iter().map(external).map(Sender::Dag);
         let senders = self.senders.iter().copied().chain(coflows).chain(at_links).chain(dags);
+        let senders = senders.chain(all);
         self.fresh.iter().copied().chain(senders.flat_map(|sender| wakes.ids_of(sender)))
     }
 }
@@ -194,37 +196,56 @@ fn soon_after(time: Time) -> Time {
 }
 
 impl Sent<'_> {
+    fn now(&self) -> Time {
+        self.traffic.now()
+    }
+
     /// The time of a wake-up if rates stay, and a time before which it cannot come. The first need not be exact if
     /// it is not earlier than `limit`.
     fn when(&self, wake: Wake, limit: Time) -> (Time, Time) {
-        let any_time = |time: Time| (time, self.now);
         match wake {
             Wake::At(time) => (time, time),
-            Wake::WhenSent(id, bytes) => self.when_sent(id, bytes, limit),
-            Wake::WhenPassed(id, link, bytes) => match self.classes {
-                Some(classes) => classes.when_sent((id, Some(link)), bytes, (self.now, limit)),
-                None => any_time(self.coflows.when_passed(self.state, id, link, bytes)),
-            },
+            Wake::WhenSent(id, bytes) => self.when_sent((id, None), bytes, limit),
+            Wake::WhenPassed(id, link, bytes) => self.when_sent((id, Some(link)), bytes, limit),
             Wake::WhenDagSent(external, bytes) => self.when_dag_sent(external, bytes, limit),
             Wake::WhenFlowSent(id, bytes) => {
-                any_time(self.coflows.when_flow_sent(self.state, id, bytes, limit))
+                (self.flows.when_flow_sent(self.traffic, id, bytes, limit), self.now())
             }
         }
     }
 
-    fn when_sent(&self, id: CoflowId, bytes: f64, limit: Time) -> (Time, Time) {
-        match self.classes {
-            Some(classes) => classes.when_sent((id, None), bytes, (self.now, limit)),
-            None => (self.coflows.when_sent(id, bytes), self.now),
+    /// As [`Sent::when`], for bytes of a coflow, in all or through a link.
+    fn when_sent(
+        &self,
+        (id, link): (CoflowId, Option<LinkId>),
+        bytes: f64,
+        limit: Time,
+    ) -> (Time, Time) {
+        let (flows, now) = (self.flows, self.now());
+        if let Some(classes) = flows.counted() {
+            return classes.when_sent((id, link), bytes, (now, limit));
         }
+        let time = match link {
+            None if flows.is_flow_level() => flows.pace(self.traffic, id).when(bytes, now),
+            None => flows.coflows().when_sent(id, bytes),
+            Some(link) => flows.coflows().when_passed(self.traffic.state(), id, link, bytes),
+        };
+        (time, now)
     }
 
-    /// Bytes that a coflow has sent, its rate, and the rate that links allow.
-    fn sent_and_rates(&self, id: CoflowId) -> (f64, f64, f64) {
-        match self.classes {
-            Some(classes) => classes.sent_and_rates(id, self.now),
-            None => (self.coflows.bytes_sent(id, self.now), self.coflows.rate(id), f64::INFINITY),
+    /// What a coflow sends, and the rate that links allow.
+    fn pace_and_limit(&self, id: CoflowId) -> (Pace, f64) {
+        let (flows, now) = (self.flows, self.now());
+        if let Some(classes) = flows.counted() {
+            let (sent, rate, fastest) = classes.sent_and_rates(id, now);
+            return (Pace { sent, rate }, fastest);
         }
+        let pace = if flows.is_flow_level() {
+            flows.pace(self.traffic, id)
+        } else {
+            Pace { sent: flows.coflows().bytes_sent(id, now), rate: flows.coflows().rate(id) }
+        };
+        (pace, f64::INFINITY)
     }
 
     /// As [`Sent::when`], for the bytes of all coflows of a DAG together.
@@ -234,17 +255,17 @@ impl Sent<'_> {
         };
         if let &[id] = present {
             // The time does not depend on the number of calls.
-            return self.when_sent(id, bytes - ended, limit);
+            return self.when_sent((id, None), bytes - ended, limit);
         }
         let (mut sent, mut rate, mut fastest) = (0.0, 0.0, 0.0);
         for &id in present {
-            let (of_one, rate_of_one, fastest_of_one) = self.sent_and_rates(id);
-            sent += of_one;
-            rate += rate_of_one;
+            let (of_one, fastest_of_one) = self.pace_and_limit(id);
+            sent += of_one.sent;
+            rate += of_one.rate;
             fastest += fastest_of_one;
         }
-        let missing = bytes - ended - sent;
-        let at = |rate: f64| if rate > 0.0 { self.now + missing / rate } else { Time::NEVER };
-        if missing <= 0.0 { (self.now, self.now) } else { (at(rate), at(fastest)) }
+        let (missing, now) = (bytes - ended - sent, self.now());
+        let at = |rate: f64| if rate > 0.0 { now + missing / rate } else { Time::NEVER };
+        if missing <= 0.0 { (now, now) } else { (at(rate), at(fastest)) }
     }
 }

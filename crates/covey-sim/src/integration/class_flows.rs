@@ -10,7 +10,7 @@ use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, LinkId, Ordered, Time, Traffic, Wake};
 
 use super::bundle_flows::{BundleFlows, Member};
-use super::integrator::{Integrator, Network, write_left};
+use super::integrator::{Integrator, Network, left_in, write_left};
 use super::services::Services;
 use super::tallies::Tallies;
 
@@ -63,10 +63,11 @@ impl ClassFlows {
         limit.class * self.links + limit.link
     }
 
-    /// The number of the link and class to which a bundle with flows is attached, and the service there up to now.
-    fn place(&self, bundle: u32) -> (usize, f64) {
-        let limit = self.services.limit_of(bundle as usize).expect("a bundle with flows is attached");
-        (limit, self.services.served(limit, self.now))
+    /// The number of the link and class to which a bundle with flows is attached, and the service there up to `now`.
+    fn place(&self, bundle: u32, now: Time) -> (usize, f64) {
+        let limit =
+            self.services.limit_of(bundle as usize).expect("a bundle with flows is attached");
+        (limit, self.services.served(limit, now))
     }
 
     /// A flow counts from now on in the tallies of its coflow (`by = 1`), or not any more (`by = -1`).
@@ -121,7 +122,8 @@ impl ClassFlows {
             // What was sent when it was last written down. A flow that has not started has sent nothing.
             sent += coflow.sent_at(position);
             if let Some((bundle, target)) = shares.and_then(|it| self.seat(it, id, position)) {
-                let left = self.left(state, (bundle, target), id, position);
+                let left = (target - self.served(bundle, self.now))
+                    * self.unit(state, id, position as u32);
                 sent += left_in(state, id, position) - left;
                 at.push(bundle);
             }
@@ -132,7 +134,7 @@ impl ClassFlows {
         }
         self.tallies.begin(state, id, link, sent, self.now);
         for &bundle in &at {
-            let place = self.place(bundle);
+            let place = self.place(bundle, self.now);
             self.tallies.count_one(id, link, place);
         }
         self.counted = at;
@@ -145,15 +147,21 @@ impl ClassFlows {
         (!target.is_nan()).then_some((bundle, target))
     }
 
-    /// Bytes left of a flow that is in a bundle and has a target.
-    fn left(
+    /// Bytes left of an active flow at `now`.
+    pub(super) fn left(
         &self,
         state: &State,
-        (bundle, target): (u32, f64),
-        id: CoflowId,
-        position: usize,
+        shares: Option<&ClassShares>,
+        (id, position): (CoflowId, usize),
+        now: Time,
     ) -> f64 {
-        (target - self.served(bundle)) * self.unit(state, id, position as u32)
+        let seat = shares.and_then(|shares| self.seat(shares, id, position));
+        seat.map_or_else(
+            || left_in(state, id, position),
+            |(bundle, target)| {
+                (target - self.served(bundle, now)) * self.unit(state, id, position as u32)
+            },
+        )
     }
 
     /// Writes the bytes left of the flows of one coflow into the state, but not what is left at links, which nobody
@@ -167,7 +175,8 @@ impl ClassFlows {
         for (position, (target, &bundle)) in flows.filter(|(_, (target, _))| !target.is_nan()) {
             if self.services.limit_of(bundle as usize).is_some() {
                 let unit = self.measure.of(progress.size[position]);
-                progress.left[position] = (target - self.served(bundle)) * unit / progress.scale;
+                progress.left[position] =
+                    (target - self.served(bundle, self.now)) * unit / progress.scale;
             }
         }
     }
@@ -213,9 +222,9 @@ impl ClassFlows {
         self.measure.of(state.coflow(coflow).progress().size[position as usize])
     }
 
-    /// Service of a bundle with flows up to now.
-    fn served(&self, bundle: u32) -> f64 {
-        self.bundles[bundle as usize].base + self.place(bundle).1
+    /// Service of a bundle with flows up to `now`.
+    fn served(&self, bundle: u32, now: Time) -> f64 {
+        self.bundles[bundle as usize].base + self.place(bundle, now).1
     }
 
     /// Bytes left of a flow that is taken out of its bundle.
@@ -223,8 +232,8 @@ impl ClassFlows {
         let Some(it) = self.bundles.get_mut(bundle as usize) else { return 0.0 };
         let Some(target) = it.flows.remove(coflow, position) else { return 0.0 };
         self.set_target(coflow, position, f64::NAN);
-        let left = (target - self.served(bundle)) * self.unit(state, coflow, position);
-        self.count(state, (coflow, position), self.place(bundle), -1);
+        let left = (target - self.served(bundle, self.now)) * self.unit(state, coflow, position);
+        self.count(state, (coflow, position), self.place(bundle, self.now), -1);
         self.bundles[bundle as usize].aim(&mut self.services, bundle as usize);
         left.max(0.0)
     }
@@ -234,15 +243,15 @@ impl ClassFlows {
         let Some(first) = self.bundles.get(bundle as usize).and_then(|it| it.flows.first()) else {
             return;
         };
-        let (to, from) = (self.number(shares.limit(bundle)), self.place(bundle));
+        let (to, from) = (self.number(shares.limit(bundle)), self.place(bundle, self.now));
         if from.0 == to {
             return;
         }
-        let left = first.target.0 - self.served(bundle);
+        let left = first.target.0 - self.served(bundle, self.now);
         let target = self.services.attach(bundle as usize, to, left, self.now);
         self.bundles[bundle as usize].base = first.target.0 - target;
         if !self.tallies.is_empty() {
-            let new = self.place(bundle);
+            let new = self.place(bundle, self.now);
             for member in self.bundles[bundle as usize].flows.iter() {
                 self.tallies.recount(state, (member.coflow, member.position), (from, new));
             }
@@ -264,7 +273,7 @@ impl ClassFlows {
         }
         let left = left / self.unit(state, coflow, position);
         let is_first = self.bundles[number].flows.is_empty();
-        let target = if is_first { left } else { self.served(bundle) + left };
+        let target = if is_first { left } else { self.served(bundle, self.now) + left };
         let it = &mut self.bundles[number];
         it.flows.push(Member { target: Ordered(target), coflow, position });
         if is_first {
@@ -275,7 +284,7 @@ impl ClassFlows {
             it.aim(&mut self.services, number);
         }
         self.set_target(coflow, position, target);
-        self.count(state, (coflow, position), self.place(bundle), 1);
+        self.count(state, (coflow, position), self.place(bundle, self.now), 1);
     }
 
     /// Takes the flows that end now out of their bundles, and adds them to `ending`.
@@ -367,7 +376,7 @@ impl Integrator for ClassFlows {
             if bundle.flows.is_empty() {
                 continue;
             }
-            let served = self.served(number);
+            let served = self.served(number, self.now);
             for member in bundle.flows.iter() {
                 let unit = self.unit(network.state, member.coflow, member.position);
                 let (_, progress) = network.state.progress_mut(member.coflow);
@@ -409,9 +418,4 @@ impl Integrator for ClassFlows {
         network.allocator.adjust(network.state, flow.coflow, position, -1.0);
         network.allocator.adjust(network.state, flow.coflow, position, 1.0);
     }
-}
-
-fn left_in(state: &State, id: CoflowId, position: usize) -> f64 {
-    let progress = state.coflow(id).progress();
-    progress.left[position] * progress.scale
 }

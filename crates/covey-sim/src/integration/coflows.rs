@@ -15,7 +15,7 @@ pub(crate) struct CoflowFluids {
     fluids: Vec<Fluid>,
     moving: Moving,
     /// Bytes that coflows have sent through each of their links, if the policy sets limits for
-    /// these or waits for them.
+    /// these or, where coflows are followed one by one, waits for them.
     meters: Meters,
     /// Coflows that have stopped sending since the last round.
     stopped: Vec<CoflowId>,
@@ -48,19 +48,32 @@ impl CoflowFluids {
         self.meters.forget(id);
     }
 
-    /// The policy waits for bytes of a coflow through a link.
-    pub(crate) fn watch(&mut self, traffic: &Traffic, id: CoflowId, link: LinkId) {
+    /// Whether bytes of a coflow through its links are counted.
+    pub(super) fn is_metered(&self, id: CoflowId) -> bool {
+        self.meters.is_on(id)
+    }
+
+    /// Begins to count them, while all flows are followed as one group. So far flows have `sent` these bytes, by
+    /// position.
+    pub(super) fn begin_meter(&mut self, traffic: &Traffic, id: CoflowId, sent: &[f64]) {
+        let (state, now, rates) = (traffic.state(), traffic.now(), traffic.allocator().rates());
+        let coflow = state.coflow(id);
+        self.meters.turn_on(id, coflow, now);
+        self.meters.recount(id, coflow.demand(), now, |position| sent[position]);
+        self.meters.install(id, now, |by_link| rates.link_rates(state, id, by_link));
+    }
+
+    /// The policy waits for bytes of a coflow through a link of the coflow.
+    pub(super) fn watch(&mut self, traffic: &Traffic, id: CoflowId, link: LinkId) {
         let (state, now) = (traffic.state(), traffic.now());
-        if !state.is_present(id) || !state.coflow(id).demand().set().contains(link.index()) {
-            return;
-        }
         if !self.meters.is_on(id) {
             let coflow = state.coflow(id);
             self.meters.turn_on(id, coflow, now);
             self.count_sent(state, id, now);
             if self.rate(id) > 0.0 {
                 let allocation = traffic.allocator().allocation(id);
-                self.meters.install(id, coflow.demand(), allocation, now);
+                let demand = coflow.demand();
+                self.meters.install(id, now, |rates| allocation.link_rates(demand, rates));
             }
         }
         self.meters.wait(id, link);
@@ -140,6 +153,27 @@ impl CoflowFluids {
     pub(crate) fn find_limits_reached(&mut self, state: &State, now: Time) {
         let CoflowFluids { moving, meters, .. } = self;
         moving.find(state, |id| meters.next(id).due(now));
+    }
+
+    /// The time at which any coflow will reach its next limit at a link, if rates stay.
+    pub(super) fn next_limit(&self) -> Time {
+        self.meters.next_of_all()
+    }
+
+    /// Takes over what coflows send through their links, while all flows are followed as one group.
+    pub(super) fn meter(&mut self, network: &mut Network<'_>) {
+        if !self.meters.any_is_on() {
+            return;
+        }
+        self.moving.clear();
+        for &id in network.state.present() {
+            if self.meters.is_on(id) {
+                let rates = network.allocator.rates();
+                let link_rates = |by_link: &mut _| rates.link_rates(network.state, id, by_link);
+                self.meters.install(id, network.now, link_rates);
+                self.moving.add(id);
+            }
+        }
     }
 
     /// The coflows that were found last.
@@ -232,6 +266,7 @@ impl Integrator for CoflowFluids {
             let sent = network.state.coflow(id).sent();
             self.fluids[id.index()].resume(network.now, sent);
             if self.meters.is_on(id) {
+                self.meters.halt(id, network.now);
                 self.count_sent(network.state, id, network.now);
             }
         }
@@ -287,7 +322,7 @@ impl Integrator for CoflowFluids {
             let (demand, progress) = network.state.progress_mut(id);
             let allocation = network.allocator.allocation(id);
             self.fluids[id.index()].install(demand, progress, allocation, network.now);
-            self.meters.install(id, demand, allocation, network.now);
+            self.meters.install(id, network.now, |rates| allocation.link_rates(demand, rates));
             self.moving.add(id);
         }
     }
@@ -325,7 +360,7 @@ impl Integrator for CoflowFluids {
 
     fn before_start(&mut self, network: &mut Network<'_>, id: CoflowId) {
         let (demand, progress) = network.state.progress_mut(id);
-        self.fluids[id.index()].advance(demand, progress, network.now);
+        self.fluids[id.index()].start(demand, progress, network.now);
     }
 
     fn before_toggles(&mut self, _: &mut Network<'_>, _: bool) {}

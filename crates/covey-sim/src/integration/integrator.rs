@@ -20,6 +20,12 @@ impl Network<'_> {
     }
 }
 
+/// Bytes left of a flow, as they were written last.
+pub(super) fn left_in(state: &State, id: CoflowId, position: usize) -> f64 {
+    let progress = state.coflow(id).progress();
+    progress.left[position] * progress.scale
+}
+
 /// Writes into the state that `left` bytes are left of a flow.
 pub(super) fn write_left(state: &mut State, id: CoflowId, position: u32, left: f64) {
     let (demand, progress) = state.progress_mut(id);

@@ -2,7 +2,6 @@
 //! these ([`Policy::link_limits`](covey_core::Policy::link_limits)) or wait for them
 //! ([`Plan::wake_when_passed`](covey_core::Plan::wake_when_passed)).
 
-use covey_core::alloc::CoflowAllocation;
 use covey_core::state::{CoflowState, State};
 use covey_core::{CoflowId, Demand, LinkId, Time, min_by_lane};
 
@@ -15,6 +14,8 @@ pub(super) struct Meters {
     limits: Vec<f64>,
     /// By [`CoflowId`].
     meters: Vec<Meter>,
+    /// The number of meters that are on.
+    on: usize,
 }
 
 /// Bytes of one coflow through its links.
@@ -42,6 +43,12 @@ impl Meters {
         self.limits.clear();
         self.limits.extend_from_slice(limits);
         self.meters.iter_mut().for_each(Meter::turn_off);
+        self.on = 0;
+    }
+
+    /// Whether any meter is on.
+    pub(super) fn any_is_on(&self) -> bool {
+        self.on > 0
     }
 
     /// A coflow has arrived.
@@ -54,6 +61,7 @@ impl Meters {
     /// A coflow has left, or its flows get other positions.
     pub(super) fn forget(&mut self, id: CoflowId) {
         if let Some(meter) = self.meters.get_mut(id.index()) {
+            self.on -= usize::from(meter.is_on);
             meter.turn_off();
         }
     }
@@ -70,7 +78,7 @@ impl Meters {
         }
         let meter = &mut self.meters[id.index()];
         let links = coflow.demand().links().len();
-        meter.is_on = true;
+        self.on += usize::from(!std::mem::replace(&mut meter.is_on, true));
         meter.since = now;
         for bytes in [&mut meter.sent, &mut meter.rate] {
             bytes.clear();
@@ -169,19 +177,24 @@ impl Meters {
         }
     }
 
-    /// Takes over a coflow's rates from `now` on.
+    /// Takes over a coflow's rates from `now` on: `link_rates` writes them down by local link.
     pub(super) fn install(
         &mut self,
         id: CoflowId,
-        demand: &Demand,
-        allocation: &CoflowAllocation,
         now: Time,
+        link_rates: impl FnOnce(&mut Vec<f64>),
     ) {
         let meter = self.meters.get_mut(id.index()).filter(|meter| meter.is_on);
         let Some(meter) = meter else { return };
         meter.advance(now);
-        allocation.link_rates(demand, &mut meter.rate);
+        link_rates(&mut meter.rate);
         meter.find_next();
+    }
+
+    /// The time at which any coflow will reach its next limit, if rates stay.
+    pub(super) fn next_of_all(&self) -> Time {
+        let next = |meter: &Meter| meter.next.unwrap_or(Time::NEVER);
+        self.meters.iter().map(next).fold(Time::NEVER, Time::min)
     }
 
     /// The time at which a coflow will reach its next limit, if rates stay.

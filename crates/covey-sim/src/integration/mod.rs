@@ -10,10 +10,11 @@ mod modes;
 mod moving;
 mod next_ends;
 mod priority_flows;
+mod readings;
 mod services;
 mod tallies;
 
-pub(crate) use class_flows::ClassFlows;
 pub(crate) use coflows::CoflowFluids;
 pub(crate) use integrator::{Integrator, Network};
 pub(crate) use modes::Integration;
+pub(crate) use readings::Pace;

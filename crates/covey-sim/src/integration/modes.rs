@@ -1,13 +1,14 @@
 //! The way to integrate that is in force.
 
-use covey_core::alloc::Allocator;
+use covey_core::alloc::{Allocator, Measure};
 use covey_core::state::State;
-use covey_core::{CoflowId, FlowId, Ranking, Rule, Time};
+use covey_core::{CoflowId, FlowId, LinkId, Ranking, Rule, Time, Traffic};
 
 use super::class_flows::ClassFlows;
 use super::coflows::CoflowFluids;
 use super::integrator::{Integrator, Network};
 use super::priority_flows::PriorityFlows;
+use super::readings::{Pace, Readings};
 
 /// The way in which flows are followed; it depends on the form of the allocator's rates.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -61,13 +62,69 @@ impl Integration {
     }
 
     /// The flows in classes, if they are followed so.
-    pub(crate) fn classes(&self) -> Option<&ClassFlows> {
-        (self.mode == IntegrationMode::ClassFlows).then_some(&self.classes)
-    }
-
-    /// The same, to be told of coflows and of bytes that are to be counted.
     pub(crate) fn classes_mut(&mut self) -> Option<&mut ClassFlows> {
         (self.mode == IntegrationMode::ClassFlows).then_some(&mut self.classes)
+    }
+
+    /// The flows in classes, if they are followed so and bytes of coflows are counted there: where every flow counts the
+    /// same.
+    pub(crate) fn counted(&self) -> Option<&ClassFlows> {
+        let counts = |classes: &&ClassFlows| classes.measure() == Measure::Number;
+        Some(&self.classes).filter(|_| self.mode == IntegrationMode::ClassFlows).filter(counts)
+    }
+
+    /// The policy waits for bytes of a coflow through a link, which classes do not count.
+    pub(crate) fn watch(&mut self, traffic: &Traffic, id: CoflowId, link: LinkId) {
+        let state = traffic.state();
+        if !state.is_present(id) || !state.coflow(id).demand().set().contains(link.index()) {
+            return;
+        }
+        if self.is_flow_level() && !self.coflows.is_metered(id) {
+            let sent: Vec<f64> = {
+                let (readings, flows) = (self.readings(traffic), state.coflow(id).demand().width());
+                (0..flows).map(|position| readings.of_flow(id, position).sent).collect()
+            };
+            self.coflows.begin_meter(traffic, id, &sent);
+        }
+        self.coflows.watch(traffic, id, link);
+    }
+
+    /// What a coflow sends, while all flows are followed as one group that does not count it.
+    pub(crate) fn pace(&self, traffic: &Traffic, id: CoflowId) -> Pace {
+        self.readings(traffic).of_coflow(id)
+    }
+
+    /// The time at which the first flow of a coflow will have sent `bytes` if rates stay. The time need not be exact
+    /// if it is not earlier than `limit`.
+    pub(crate) fn when_flow_sent(
+        &self,
+        traffic: &Traffic,
+        id: CoflowId,
+        bytes: f64,
+        limit: Time,
+    ) -> Time {
+        if self.is_flow_level() {
+            self.readings(traffic).when_flow_sent(id, bytes)
+        } else {
+            self.coflows.when_flow_sent(traffic.state(), id, bytes, limit)
+        }
+    }
+
+    fn readings<'a>(
+        &'a self,
+        traffic: &'a Traffic,
+    ) -> Readings<'a, impl Fn(CoflowId, usize) -> f64 + 'a> {
+        let (state, allocator, now) = (traffic.state(), traffic.allocator(), traffic.now());
+        let left = move |id, position| match self.mode {
+            IntegrationMode::Coflows => self.coflows.left(state, id, position, now),
+            IntegrationMode::PriorityFlows => {
+                self.priority.left(state, allocator.priority_flows(), (id, position), now)
+            }
+            IntegrationMode::ClassFlows => {
+                self.classes.left(state, allocator.class_shares(), (id, position), now)
+            }
+        };
+        Readings { state, allocator, now, left }
     }
 
     /// Whether all flows are followed as one group: bytes of coflows are known only when written
@@ -135,7 +192,8 @@ impl Integrator for Integration {
     }
 
     fn next_end(&self) -> Time {
-        in_mode!(self.next_end())
+        let next = in_mode!(self.next_end());
+        if self.is_flow_level() { next.min(self.coflows.next_limit()) } else { next }
     }
 
     fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
@@ -151,6 +209,9 @@ impl Integrator for Integration {
 
     fn install(&mut self, network: &mut Network<'_>) {
         in_mode!(self.install(network));
+        if self.is_flow_level() {
+            self.coflows.meter(network);
+        }
     }
 
     fn write_back(&mut self, network: &mut Network<'_>) {

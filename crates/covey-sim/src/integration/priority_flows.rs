@@ -5,7 +5,7 @@ use covey_core::alloc::{Running, RunningFlows};
 use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, Time};
 
-use super::integrator::{Integrator, Network, write_left};
+use super::integrator::{Integrator, Network, left_in, write_left};
 
 /// The time of the last update of the running flows, and the time of their next end.
 #[derive(Debug, Default)]
@@ -15,6 +15,21 @@ pub(super) struct PriorityFlows {
 }
 
 impl PriorityFlows {
+    /// Bytes left of an active flow at `now`.
+    pub(super) fn left(
+        &self,
+        state: &State,
+        flows: Option<&RunningFlows>,
+        (id, position): (CoflowId, usize),
+        now: Time,
+    ) -> f64 {
+        let is_it = |flow: &Running| flow.coflow == id && flow.position as usize == position;
+        match flows.and_then(|flows| flows.iter().find(is_it)) {
+            Some(flow) => flow.left - flow.rate * (now - self.anchor),
+            None => left_in(state, id, position),
+        }
+    }
+
     /// Updates the bytes left of the flows; no flow may end before `now`.
     fn advance(&mut self, flows: &mut RunningFlows, now: Time) {
         let dt = now - self.anchor;

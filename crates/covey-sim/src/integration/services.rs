@@ -253,7 +253,9 @@ impl Services {
             let limit = number as usize;
             let service = &mut self.all[limit];
             service.settle(now);
-            let reached = service.bytes + service.level * now.slack_s();
+            // Whatever rounding says, the first client ends: the time of its end has come.
+            let first = service.first.unwrap_or(f64::NEG_INFINITY);
+            let reached = (service.bytes + service.level * now.slack_s()).max(first);
             while let Some(&Reverse(end)) = self.all[limit].ends.peek() {
                 let counts = counts(&self.places, limit, end);
                 if counts && end.0.0 > reached {

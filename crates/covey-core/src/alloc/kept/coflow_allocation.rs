@@ -124,15 +124,22 @@ impl CoflowAllocation {
         if self.own().decided_in == self.reported { self.own().moved_flows() } else { &[] }
     }
 
-    /// The local link that limits an active flow with a rate by water level. It stays until the flow is among
-    /// [`CoflowAllocation::moved_flows`], or changes are not known.
+    /// Whether limits are kept, so that [`CoflowAllocation::moved_flows`] will name flows of which the limit changes.
+    pub fn keeps_limits(&self) -> bool {
+        self.own().keeps_limits()
+    }
+
+    /// The local link that limits an active flow with a rate by water level; without levels, any link of its path. It
+    /// stays until the flow is among [`CoflowAllocation::moved_flows`], or changes are not known.
     pub fn limit(&self, demand: &Demand, position: usize) -> usize {
         self.own().limit(position).unwrap_or_else(|| {
+            let (sender, receiver) = demand.ends(position);
             let levels = self.water_levels();
+            if levels.is_empty() {
+                return sender;
+            }
             let lower = |a: usize, b: usize| if levels[b] < levels[a] { b } else { a };
-            // Without levels, any link will do.
-            let path = demand.path(position).filter(|&l| l < levels.len());
-            path.reduce(lower).unwrap_or(demand.ends(position).0)
+            demand.inner_path(position).fold(lower(sender, receiver), lower)
         })
     }
 

@@ -153,6 +153,11 @@ impl EntryAllocation {
         self.fair.moved()
     }
 
+    /// Whether [`EntryAllocation::limit`] is known.
+    pub fn keeps_limits(&self) -> bool {
+        self.fair.keeps_limits()
+    }
+
     /// See [`FairLevels::limit`].
     pub fn limit(&self, position: usize) -> Option<usize> {
         self.fair.limit(position)

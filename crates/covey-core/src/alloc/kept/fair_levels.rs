@@ -125,6 +125,11 @@ impl FairLevels {
         self.kept().filter(|_| self.is_kept)?.written()
     }
 
+    /// Whether [`FairLevels::limit`] is known.
+    pub fn keeps_limits(&self) -> bool {
+        self.keeps
+    }
+
     /// The local link that limits the flow at a position, where that is kept: of several with the same level, one of
     /// them for as long as the flow is not [moved](FairLevels::moved).
     pub fn limit(&self, position: usize) -> Option<usize> {

@@ -50,8 +50,8 @@ pub(crate) struct Fluid {
     pub(super) services: Services,
     /// The number of links that have levels.
     links: usize,
-    /// Whether all levels are zero until there are levels again.
-    is_paused: bool,
+    /// Whether flows may have begun, or levels have been paused, since flows were attached last.
+    is_incomplete: bool,
     /// The flows that have private limits.
     private: Vec<Option<Private>>,
     /// Private limits that no flow has.
@@ -72,7 +72,7 @@ impl Fluid {
             next: Time::NEVER,
             services: Services::default(),
             links: 0,
-            is_paused: false,
+            is_incomplete: false,
             private: Vec::new(),
             vacant: Vec::new(),
             by_size: by_size::Levels::default(),
@@ -101,7 +101,7 @@ impl Fluid {
     fn detach_all(&mut self) {
         self.services.clear();
         self.links = 0;
-        self.is_paused = false;
+        self.is_incomplete = false;
         self.private.clear();
         self.vacant.clear();
     }
@@ -294,6 +294,13 @@ impl Fluid {
         if self.links == 0 {
             self.advance(demand, progress, now);
         }
+        self.is_incomplete = true;
+    }
+
+    /// A flow is about to start.
+    pub(crate) fn start(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
+        self.advance(demand, progress, now);
+        self.is_incomplete = true;
     }
 
     /// Takes over the rates of `allocation` from `now` on.
@@ -331,12 +338,11 @@ impl Fluid {
     /// Makes all levels zero until there are levels again. The flows stay attached, so a coflow that
     /// is served on and off costs a step for each link, not for each flow.
     fn pause(&mut self, now: Time) {
-        if !std::mem::replace(&mut self.is_paused, true) {
-            for link in 0..self.links {
-                self.services.round(link, now);
-                self.services.set_level(link, 0.0, now);
-            }
+        for link in 0..self.links {
+            self.services.round(link, now);
+            self.services.set_level(link, 0.0, now);
         }
+        self.is_incomplete = true;
     }
 
     /// Takes over levels of links, and attaches flows to the links that limit them.
@@ -348,25 +354,31 @@ impl Fluid {
         now: Time,
     ) {
         let levels = allocation.water_levels();
-        let goes_on = self.links > 0 && !std::mem::take(&mut self.is_paused);
+        let begins = self.links == 0 || std::mem::take(&mut self.is_incomplete);
         self.links = levels.len();
         self.services.grow(self.links, now);
-        if let Some(changes) = allocation.water_level_changes().filter(|_| goes_on) {
+        if let Some(changes) = allocation.water_level_changes().filter(|_| !begins) {
             for l in changes.iter().map(|&l| l as usize) {
                 self.services.set_level(l, levels[l], now);
             }
             for &position in allocation.moved_flows() {
                 self.attach_to_limit(demand, progress, allocation, position as usize, now);
             }
-        } else {
-            for (l, &level) in levels.iter().enumerate() {
-                if level != self.services.level(l) {
-                    self.services.set_level(l, level, now);
+            return;
+        }
+        let looks_at_all = begins || allocation.keeps_limits();
+        for (l, &level) in levels.iter().enumerate() {
+            if level != self.services.level(l) {
+                self.services.set_level(l, level, now);
+                if !looks_at_all {
+                    demand.each_active_at(l, |position| {
+                        self.attach_to_limit(demand, progress, allocation, position, now);
+                    });
                 }
             }
-            for position in demand.active() {
-                self.attach_to_limit(demand, progress, allocation, position, now);
-            }
+        }
+        for position in demand.active().filter(|_| looks_at_all) {
+            self.attach_to_limit(demand, progress, allocation, position, now);
         }
     }
 

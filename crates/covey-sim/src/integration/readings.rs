@@ -1,0 +1,70 @@
+//! Bytes sent by coflows and flows where nobody counts them: what is left of each flow is looked up when somebody asks.
+
+use covey_core::alloc::Allocator;
+use covey_core::state::State;
+use covey_core::{CoflowId, Time};
+
+use super::tallies::ROUNDING;
+
+/// Bytes sent up to now, and bytes per second from now on.
+#[derive(Debug, Clone, Copy, Default)]
+pub(crate) struct Pace {
+    pub sent: f64,
+    pub rate: f64,
+}
+
+impl Pace {
+    /// The time at which `bytes` will have been sent if the rate stays.
+    pub fn when(self, bytes: f64, now: Time) -> Time {
+        let missing = bytes - self.sent;
+        if missing <= ROUNDING * bytes {
+            now
+        } else if self.rate > 0.0 {
+            now + missing / self.rate
+        } else {
+            Time::NEVER
+        }
+    }
+}
+
+/// All flows at the rates of an allocator. `left` gives bytes left of an active flow, by coflow and position.
+pub(super) struct Readings<'a, L> {
+    pub state: &'a State,
+    pub allocator: &'a Allocator,
+    pub now: Time,
+    pub left: L,
+}
+
+impl<L: Fn(CoflowId, usize) -> f64> Readings<'_, L> {
+    /// What a coflow sends.
+    pub fn of_coflow(&self, id: CoflowId) -> Pace {
+        if !self.state.is_present(id) {
+            return Pace::default();
+        }
+        let coflow = self.state.coflow(id);
+        let written = Pace { sent: coflow.sent(), rate: 0.0 };
+        coflow.demand().active().fold(written, |all, position| {
+            let flow = self.of_flow(id, position);
+            let sent = all.sent + flow.sent - coflow.sent_at(position);
+            Pace { sent, rate: all.rate + flow.rate }
+        })
+    }
+
+    /// The time at which the first flow of a coflow will have sent `bytes` if rates stay.
+    pub fn when_flow_sent(&self, id: CoflowId, bytes: f64) -> Time {
+        let present = Some(id).filter(|id| self.state.is_present(*id));
+        let width = present.map_or(0, |id| self.state.coflow(id).demand().width());
+        let times = (0..width).map(|p| self.of_flow(id, p).when(bytes, self.now));
+        times.fold(Time::NEVER, Time::min)
+    }
+
+    /// What a flow sends.
+    pub fn of_flow(&self, id: CoflowId, position: usize) -> Pace {
+        let coflow = self.state.coflow(id);
+        if !coflow.demand().is_active(position) {
+            return Pace { sent: coflow.sent_at(position), rate: 0.0 };
+        }
+        let sent = coflow.progress().size[position] - (self.left)(id, position);
+        Pace { sent, rate: self.allocator.rates().rate(self.state, id, position) }
+    }
+}
