@@ -551,8 +551,7 @@ impl<K: Knowledge> Plan<K> {
         self.wakes.ask(Wake::WhenDagSent(external, bytes));
     }
 
-    /// Asks to be told when any flow of the coflow, ended ones included, has sent `bytes`. A simulation refuses
-    /// that for flows in classes ([`Layers::Classes`], and [`Group::AllFlows`]).
+    /// Asks to be told when any flow of the coflow, ended ones included, has sent `bytes`.
     pub fn wake_when_flow_sent(&mut self, coflow: CoflowId, bytes: f64) {
         self.wakes.ask(Wake::WhenFlowSent(coflow, bytes));
     }
