@@ -16,8 +16,8 @@
 
 use std::marker::PhantomData;
 
-use crate::knowledge::Clairvoyant;
-use crate::units;
+use crate::policy::knowledge::Clairvoyant;
+use crate::values::units;
 
 /// A compressor: how fast, and how small.
 #[derive(Debug, Clone, Copy, PartialEq)]

@@ -1,7 +1,7 @@
 //! Which flows of one coflow are active.
 
 use super::layout::Layout;
-use crate::clone_in_place::clone_in_place;
+use crate::sets::clone_in_place::clone_in_place;
 
 /// Which flows of one coflow have started and not ended, in up to three forms that always agree: as
 /// booleans by position, as bits by sender, and, in a shuffle, as bits by receiver.

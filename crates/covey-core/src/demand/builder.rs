@@ -1,6 +1,6 @@
 //! Buffers for building demands.
 
-use crate::ids::LinkId;
+use crate::values::ids::LinkId;
 
 /// Buffers for building demands, kept so that building allocates nothing after warm-up.
 #[derive(Debug, Default)]

@@ -12,12 +12,12 @@ use super::flow_counts::FlowCounts;
 use super::layout::Layout;
 use super::local_links::LocalLinks;
 use super::paths::WholePath;
-use crate::bits::{bits, has_bit};
-use crate::clone_in_place::clone_in_place;
 use crate::fabric::Fabric;
-use crate::ids::{LinkId, PortId};
-use crate::link_set::LinkSet;
-use crate::simd::bitmask;
+use crate::sets::bits::{bits, has_bit};
+use crate::sets::clone_in_place::clone_in_place;
+use crate::sets::link_set::LinkSet;
+use crate::sets::simd::bitmask;
+use crate::values::ids::{LinkId, PortId};
 
 /// The unfinished flows of one coflow and the links they need.
 ///

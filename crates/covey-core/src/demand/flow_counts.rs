@@ -1,7 +1,7 @@
 //! How many flows of one coflow are active.
 
 use super::local_links::LocalLinks;
-use crate::clone_in_place::clone_in_place;
+use crate::sets::clone_in_place::clone_in_place;
 
 /// How many flows of one coflow are active, in all and at each local link.
 #[derive(Debug, Default)]

@@ -7,9 +7,9 @@ use super::builder::Builder;
 use super::lists::Lists;
 use super::local_links::LocalLinks;
 use super::paths::Paths;
-use crate::clone_in_place::clone_in_place;
 use crate::fabric::Fabric;
-use crate::ids::PortId;
+use crate::sets::clone_in_place::clone_in_place;
+use crate::values::ids::PortId;
 
 /// The order of the flows of one coflow: by sender, and in order of registration within a sender.
 /// The number of a flow in that order is its *position*; the positions of a sender are its *row*.

@@ -1,6 +1,6 @@
 //! Many lists in one array.
 
-use crate::clone_in_place::clone_in_place;
+use crate::sets::clone_in_place::clone_in_place;
 
 /// Lists of small numbers, one after the other in one array.
 #[derive(Debug, Default)]

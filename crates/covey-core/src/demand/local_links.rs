@@ -1,10 +1,10 @@
 //! The links of one coflow, numbered locally.
 
 use super::builder::Builder;
-use crate::clone_in_place::clone_in_place;
 use crate::fabric::Fabric;
-use crate::ids::{LinkId, PortId};
-use crate::link_set::LinkSet;
+use crate::sets::clone_in_place::clone_in_place;
+use crate::sets::link_set::LinkSet;
+use crate::values::ids::{LinkId, PortId};
 
 /// The links that the flows of one coflow cross, each at its local number: first the senders, in
 /// order of their first flows, then the receivers likewise, then the links inside the fabric in its order.

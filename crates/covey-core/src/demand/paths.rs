@@ -5,8 +5,8 @@ use std::ops::Deref;
 use super::builder::Builder;
 use super::lists::Lists;
 use super::local_links::LocalLinks;
-use crate::clone_in_place::clone_in_place;
 use crate::fabric::Fabric;
+use crate::sets::clone_in_place::clone_in_place;
 
 /// The local links that each flow of one coflow crosses, by its position.
 #[derive(Debug, Default)]

@@ -3,18 +3,18 @@
 use std::ops::DerefMut;
 
 use crate::alloc::Allocator;
-use crate::confidence::Confidence;
-use crate::event::Event;
-use crate::ids::{CoflowId, FlowId};
-use crate::knowledge::Knowledge;
-use crate::nearest::Nearest;
+use crate::plan::wakes::{Wake, Wakes};
 use crate::plan::{Group, Plan, Rank, Ranking};
+use crate::policy::confidence::Confidence;
+use crate::policy::event::Event;
+use crate::policy::knowledge::Knowledge;
+use crate::policy::nearest::Nearest;
+use crate::policy::regrouping::Regrouping;
+use crate::policy::view::View;
 use crate::policy::{Answer, AnyPolicy, Policy, Wants};
-use crate::regrouping::Regrouping;
 use crate::state::State;
-use crate::time::Time;
-use crate::view::View;
-use crate::wakes::{Wake, Wakes};
+use crate::values::ids::{CoflowId, FlowId};
+use crate::values::time::Time;
 
 /// A policy together with its plan. The type does not say what the policy knows.
 pub(crate) trait ErasedPolicy: Send {

@@ -1,18 +1,22 @@
 //! Drives a policy, in simulation and live alike.
 
+pub mod erased_policy;
+pub mod traffic;
+pub mod world;
+
 use crate::alloc::PlanError;
-use crate::confidence::Confidence;
-use crate::erased_policy::{self, ErasedPolicy};
-use crate::event::Event;
-use crate::ids::{CoflowId, FlowId, LinkId};
-use crate::nearest::Nearest;
 use crate::plan::Ranking;
+use crate::plan::wakes::{Wake, Wakes};
+use crate::policy::confidence::Confidence;
+use crate::policy::event::Event;
+use crate::policy::nearest::Nearest;
+use crate::policy::regrouping::{Destination, Member, OwnGroup, Regrouping};
 use crate::policy::{Answer, AnyPolicy, Wants};
-use crate::regrouping::{Destination, Member, OwnGroup, Regrouping};
-use crate::time::Time;
-use crate::traffic::{MovedFlow, Traffic};
-use crate::wakes::{Wake, Wakes};
-use crate::world::{Change, World};
+use crate::values::ids::{CoflowId, FlowId, LinkId};
+use crate::values::time::Time;
+use erased_policy::ErasedPolicy;
+use traffic::{MovedFlow, Traffic};
+use world::{Change, World};
 
 /// A policy with its plan, and the traffic that it decides about.
 ///

@@ -2,13 +2,13 @@
 
 use crate::alloc::{Allocator, PlanError, TenantShares};
 use crate::demand::Demand;
-use crate::event::Event;
 use crate::fabric::Fabric;
-use crate::ids::{CoflowId, FlowId, LinkId};
 use crate::plan::Ranking;
-use crate::sorted::Sorted;
+use crate::policy::event::Event;
+use crate::sets::sorted::Sorted;
 use crate::state::{FlowSpec, Newcomer, Progress, Registration, State};
-use crate::time::Time;
+use crate::values::ids::{CoflowId, FlowId, LinkId};
+use crate::values::time::Time;
 
 /// The coflows that are present, the rates they have, and what has ended since the policy was last
 /// told. Each method that changes coflows also notifies the allocator.

@@ -1,11 +1,11 @@
 //! What a driver needs to know of the world in which flows are sent.
 
-use crate::event::Event;
-use crate::ids::{CoflowId, FlowId};
+use crate::driver::traffic::Traffic;
+use crate::plan::wakes::{Wake, Wakes};
 use crate::plan::{Group, Rank, Ranking};
 use crate::policy::Answer;
-use crate::traffic::Traffic;
-use crate::wakes::{Wake, Wakes};
+use crate::policy::event::Event;
+use crate::values::ids::{CoflowId, FlowId};
 
 /// What a cluster does to flows while they are sent.
 #[derive(Debug, Clone, PartialEq)]

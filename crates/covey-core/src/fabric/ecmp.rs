@@ -1,6 +1,6 @@
 //! How a switch chooses one of several next hops (equal-cost multipath, ECMP).
 
-use crate::split_mix::SplitMix;
+use crate::values::split_mix::SplitMix;
 
 /// What decides between equally long ways.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

@@ -2,7 +2,7 @@
 
 use super::ecmp::{Ecmp, EcmpMode, Forwarded};
 use super::{Fabric, FabricError, Topology};
-use crate::ids::{LinkId, PortId};
+use crate::values::ids::{LinkId, PortId};
 
 /// A FatTree (Al-Fares, Loukissas and Vahdat, SIGCOMM 2008) of switches with an even number `k` of ports.
 ///

@@ -5,7 +5,7 @@ use std::sync::OnceLock;
 use super::ecmp::{Ecmp, EcmpMode, Forwarded};
 use super::routes::Routes;
 use super::{FabricError, Topology};
-use crate::ids::{LinkId, PortId};
+use crate::values::ids::{LinkId, PortId};
 
 /// The hosts and nodes of a [`Graph`], and the links between nodes.
 ///

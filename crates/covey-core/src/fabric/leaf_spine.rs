@@ -2,7 +2,7 @@
 
 use super::ecmp::{Ecmp, EcmpMode, Forwarded};
 use super::{Fabric, FabricError, Topology};
-use crate::ids::{LinkId, PortId};
+use crate::values::ids::{LinkId, PortId};
 
 /// Most hosts of a leaf-spine network, and most links between its switches in one direction.
 const MAX: u32 = 1 << 24;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use super::latency::Latency;
 use super::{BigSwitch, FabricError, Topology};
-use crate::ids::{LinkId, PortId};
+use crate::values::ids::{LinkId, PortId};
 
 /// Ports, directed links with capacities, and the path of each flow.
 ///

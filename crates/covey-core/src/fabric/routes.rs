@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use super::{FabricError, Topology};
-use crate::ids::{LinkId, PortId};
+use crate::values::ids::{LinkId, PortId};
 
 /// A path for each pair of ports that is listed. A pair that is not listed crosses no inner link.
 #[derive(Debug, Clone, Default)]

@@ -2,7 +2,7 @@
 
 use std::fmt::Debug;
 
-use crate::ids::{LinkId, PortId};
+use crate::values::ids::{LinkId, PortId};
 
 /// The structure inside a fabric: which inner links a flow crosses.
 ///

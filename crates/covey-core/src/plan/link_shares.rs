@@ -1,6 +1,6 @@
 //! Lists of the shares of all links, in few pieces of memory.
 
-use crate::ids::{CoflowId, LinkId};
+use crate::values::ids::{CoflowId, LinkId};
 
 /// Shares of links that are reserved for coflows, link by link: from 0 to 1, and at most 1 together.
 #[derive(Debug, Clone, Default)]

@@ -3,9 +3,9 @@
 //! Wake-ups are kept by whose bytes count: those of a coflow in all, of a coflow through one link, or of a DAG. So a
 //! driver looks only at coflows of which something is sent, and at wake-ups that were asked for since it last looked.
 
-use crate::ids::{CoflowId, LinkId};
-use crate::sorted::Sorted;
-use crate::time::Time;
+use crate::sets::sorted::Sorted;
+use crate::values::ids::{CoflowId, LinkId};
+use crate::values::time::Time;
 
 /// What a policy waits for: it is told when this has come.
 #[derive(Debug, Clone, Copy, PartialEq)]

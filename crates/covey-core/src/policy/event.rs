@@ -1,7 +1,7 @@
 //! The events that a policy is told of.
 
-use crate::ids::{CoflowId, FlowId, LinkId};
-use crate::wakes::Wake;
+use crate::plan::wakes::Wake;
+use crate::values::ids::{CoflowId, FlowId, LinkId};
 
 /// An event that a policy is told of.
 #[derive(Debug, Clone, Copy, PartialEq)]

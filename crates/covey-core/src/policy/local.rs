@@ -14,8 +14,8 @@
 //!
 //! [`Layers::PerPort`](crate::Layers::PerPort) says how the nodes on the path of a flow agree on its rate.
 
-use crate::ids::{CoflowId, LinkId};
-use crate::time::Time;
+use crate::values::ids::{CoflowId, LinkId};
+use crate::values::time::Time;
 
 /// A node that decides by itself.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,15 +1,24 @@
 //! The policy: events in, a plan out.
 
-use crate::confidence::Confidence;
-use crate::event::Event;
-use crate::ids::{CoflowId, FlowId, LinkId};
-use crate::knowledge::{Clairvoyant, Knowledge, NonClairvoyant, Unlabelled};
-use crate::nearest::Nearest;
+pub mod confidence;
+pub mod event;
+pub mod knowledge;
+pub mod local;
+pub mod nearest;
+pub mod promises;
+pub mod regrouping;
+pub mod view;
+
 use crate::plan::Plan;
-use crate::regrouping::Regrouping;
-use crate::time::Time;
-use crate::view::View;
-use crate::wakes::Wake;
+use crate::plan::wakes::Wake;
+use crate::policy::confidence::Confidence;
+use crate::policy::event::Event;
+use crate::policy::knowledge::{Clairvoyant, Knowledge, NonClairvoyant, Unlabelled};
+use crate::policy::nearest::Nearest;
+use crate::policy::regrouping::Regrouping;
+use crate::policy::view::View;
+use crate::values::ids::{CoflowId, FlowId, LinkId};
+use crate::values::time::Time;
 
 /// Which events a policy asks for, beyond arrivals and ends of coflows and its own wake-ups.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]

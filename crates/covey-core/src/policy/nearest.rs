@@ -1,6 +1,6 @@
 //! Why a flow is in its group.
 
-use crate::ids::FlowId;
+use crate::values::ids::FlowId;
 
 /// Why a policy that does not see coflows has put a flow into its group: another flow of the group is near.
 #[derive(Debug, Clone, PartialEq)]

@@ -1,9 +1,9 @@
 //! Groups of a policy's own making: which flows it puts where.
 
-use crate::ids::{CoflowId, FlowId};
-use crate::lineage::Lineage;
 use crate::state::Registration;
-use crate::time::Time;
+use crate::state::lineage::Lineage;
+use crate::values::ids::{CoflowId, FlowId};
+use crate::values::time::Time;
 
 /// A flow that is put into a group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -61,14 +61,14 @@
 
 use std::marker::PhantomData;
 
-use crate::codec::{Codec, Compression};
+use crate::compression::codec::{Codec, Compression};
 use crate::fabric::Fabric;
-use crate::ids::{CoflowId, FlowId, LinkId, PortId, TenantId};
-use crate::knowledge::{Clairvoyant, Knowledge, Named, Unlabelled};
-use crate::lineage::Lineage;
-use crate::observed::Observed;
+use crate::policy::knowledge::{Clairvoyant, Knowledge, Named, Unlabelled};
+use crate::state::Observed;
+use crate::state::lineage::Lineage;
 use crate::state::{CoflowState, State};
-use crate::time::Time;
+use crate::values::ids::{CoflowId, FlowId, LinkId, PortId, TenantId};
+use crate::values::time::Time;
 
 /// The state of the network at one time, as far as knowledge `K` grants it.
 #[derive(Debug)]

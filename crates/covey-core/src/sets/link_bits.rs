@@ -1,6 +1,6 @@
 //! A set of links whose memory depends on the links in it, not on the size of the fabric.
 
-use crate::bits::bits;
+use crate::sets::bits::bits;
 
 /// 64 neighbouring links, at least one of which is in a set.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,9 +1,9 @@
 //! Links of a fabric with local numbers.
 
-use crate::bits::{BitSet, bits};
-use crate::clone_in_place::clone_in_place;
-use crate::ids::LinkId;
-use crate::link_bits::{LinkWord, common_bits};
+use crate::sets::bits::{BitSet, bits};
+use crate::sets::clone_in_place::clone_in_place;
+use crate::sets::link_bits::{LinkWord, common_bits};
+use crate::values::ids::LinkId;
 
 /// Some links of a fabric, each with a local number. It is a set of bits without its empty words.
 #[derive(Debug, Default)]

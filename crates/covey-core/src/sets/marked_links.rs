@@ -4,7 +4,7 @@
 //! a second level say which words are not empty. On a FatTree with 27,648 hosts this takes `aalo` on
 //! every fifth coflow of the Facebook trace from 4.6 to 3.6 s of CPU.
 
-use crate::bits::{BitSet, bits, has_bit};
+use crate::sets::bits::{BitSet, bits, has_bit};
 
 /// Some links of a fabric, a bit for each.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -195,7 +195,7 @@ impl MarkedLinks {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::split_mix::SplitMix;
+    use crate::values::split_mix::SplitMix;
 
     /// The links that a set contains, asked one by one.
     fn members(set: &MarkedLinks) -> Vec<usize> {

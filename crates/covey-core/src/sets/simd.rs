@@ -1,7 +1,7 @@
 //! Questions to many numbers at once, in forms that compile to vector instructions.
 
-use crate::bits::bits;
-use crate::marked_links::MarkedLinks;
+use crate::sets::bits::bits;
+use crate::sets::marked_links::MarkedLinks;
 
 /// The least of `first` and `all`. No comparison waits for the previous one.
 pub fn minimum<T: PartialOrd + Copy>(first: T, all: &[T]) -> T {
@@ -119,7 +119,7 @@ static MASKS: [[u64; 4]; 16] = {
 #[cfg(test)]
 mod tests {
     use super::{blend, differences, min_by_lane, minimum, positions_where};
-    use crate::marked_links::MarkedLinks;
+    use crate::sets::marked_links::MarkedLinks;
 
     #[test]
     fn the_least_is_found_wherever_it_is() {

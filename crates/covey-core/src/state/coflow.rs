@@ -2,13 +2,13 @@
 
 use std::collections::BTreeMap;
 
-use crate::codec::Compression;
-use crate::compressed::Compressed;
+use crate::compression::codec::Compression;
+use crate::compression::compressed::Compressed;
 use crate::demand::Demand;
-use crate::ids::{CoflowId, PortId, TenantId};
-use crate::lineage::Lineage;
-use crate::observed::Observed;
-use crate::time::Time;
+use crate::state::lineage::Lineage;
+use crate::state::observed::Observed;
+use crate::values::ids::{CoflowId, PortId, TenantId};
+use crate::values::time::Time;
 
 /// What is known of a coflow when it is registered.
 ///

@@ -3,12 +3,12 @@
 use super::coflow::{CoflowState, Finished, FlowSpec, Newcomer, Progress, Registration, Reserved};
 use super::dirty::Dirty;
 use super::part::Part;
-use crate::codec::{Codec, Compression};
-use crate::compressed::Compressed;
+use crate::compression::codec::{Codec, Compression};
+use crate::compression::compressed::Compressed;
 use crate::demand::{Builder, Demand};
 use crate::fabric::Fabric;
-use crate::ids::{CoflowId, FlowId, LinkId, PortId};
-use crate::time::Time;
+use crate::values::ids::{CoflowId, FlowId, LinkId, PortId};
+use crate::values::time::Time;
 
 /// All coflows present, and the fabric they share.
 #[derive(Debug)]

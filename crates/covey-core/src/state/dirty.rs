@@ -1,7 +1,7 @@
 //! Which coflows policies and drivers have to look at again.
 
 use super::domains::Domains;
-use crate::ids::{CoflowId, LinkId};
+use crate::values::ids::{CoflowId, LinkId};
 
 /// What has happened to coflows since the last plan, and since links were last shared.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@
 //! rank does not depend on traffic that it cannot meet, not even through the times at which the policy
 //! looks at it.
 
-use crate::ids::LinkId;
-use crate::marked_links::MarkedLinks;
+use crate::sets::marked_links::MarkedLinks;
+use crate::values::ids::LinkId;
 
 /// The domains of a fabric's links.
 #[derive(Debug, Default)]

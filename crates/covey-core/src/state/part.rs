@@ -1,6 +1,6 @@
 //! A part of the network.
 
-use crate::ids::CoflowId;
+use crate::values::ids::CoflowId;
 
 /// What [`State::swap`](super::State::swap) exchanges: a network for some of the coflows.
 #[derive(Debug, Default)]

@@ -7,8 +7,8 @@
 //! equally among the flows of one coflow that cross it, and a flow takes the least of its links.
 
 use crate::demand::Demand;
-use crate::ids::LinkId;
 use crate::state::State;
+use crate::values::ids::LinkId;
 
 /// What remains of each link for the coflow that is next in the plan.
 #[derive(Debug, Default)]
@@ -70,8 +70,8 @@ impl Remaining {
 mod tests {
     use super::*;
     use crate::fabric::Fabric;
-    use crate::ids::{FlowId, PortId};
     use crate::state::{FlowSpec, Registration};
+    use crate::values::ids::{FlowId, PortId};
 
     /// Two senders and two receivers of capacity 1.
     fn state(coflows: &[&[(u32, u32)]]) -> State {

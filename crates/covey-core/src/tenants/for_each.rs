@@ -10,14 +10,14 @@
 //! It sees the whole capacity of links. Hosts do not go on by themselves between two plans, and do not
 //! decide on tiny coflows by themselves: they know nothing of tenants.
 
-use crate::event::Event;
-use crate::ids::{CoflowId, TenantId};
-use crate::knowledge::Knowledge;
+use crate::plan::wakes::{Sender, Wake};
 use crate::plan::{Plan, TenantPlan};
+use crate::policy::event::Event;
+use crate::policy::knowledge::Knowledge;
+use crate::policy::view::{Shown, View};
 use crate::policy::{Answer, AnyPolicy, Policy, Wants};
-use crate::time::Time;
-use crate::view::{Shown, View};
-use crate::wakes::{Sender, Wake};
+use crate::values::ids::{CoflowId, TenantId};
+use crate::values::time::Time;
 
 /// Makes a policy that has an instance for each tenant, each made by `make`. The weight of the tenant with number k
 /// is `weights[k]`, and 1 for tenants beyond them.

@@ -2,7 +2,7 @@
 
 use std::ops::RangeInclusive;
 
-use crate::ids::TenantId;
+use crate::values::ids::TenantId;
 
 /// The weights that a tenant may have.
 const WEIGHTS: RangeInclusive<f64> = 1e-6..=1e6;

@@ -4,7 +4,7 @@ use std::cmp::Ordering;
 use std::fmt;
 use std::ops::{Add, Sub};
 
-use crate::ordered::in_order;
+use crate::values::ordered::in_order;
 
 /// A moment in seconds since the driver's origin. Never NaN; totally ordered.
 ///

@@ -5,7 +5,7 @@
 
 use thiserror::Error;
 
-use crate::suggest::did_you_mean;
+use crate::values::suggest::did_you_mean;
 
 /// Bytes of a trace's "MB" (it means mebibyte).
 pub const MIB: f64 = 1_048_576.0;

@@ -1,0 +1,4 @@
+//! Tenants: a policy for each, and the weights by which they divide links.
+
+pub mod for_each;
+pub mod weights;
