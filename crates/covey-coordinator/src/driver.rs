@@ -1,22 +1,22 @@
 //! Drives a policy by what really happens, as the simulator drives it by what would.
 //!
-//! [`Driver`] adds to [`covey_core::Driver`] what only a live world has: flows whose hosts are away, sizes that
+//! [`Driver`] adds to [`covey_alloc::Driver`] what only a live world has: flows whose hosts are away, sizes that
 //! are learned at the end of a flow, the layers of flows, and groups of the policy's own making. It has no clock:
 //! every call says what time it is.
 
-use covey_core::alloc::{Allocator, PlanError};
+use covey_alloc::{Allocator, PlanError};
+use covey_alloc::{Traffic, World};
 use covey_core::state::{FlowSpec, Newcomer, Progress, Registration, State};
 use covey_core::{
     Answer, AnyPolicy, Codec, CoflowId, Confidence, Demand, Event, Fabric, FlowId, Group, LinkId,
-    Nearest, PortId, Rank, Ranking, Sender, TenantId, TenantWeights, Time, Traffic, Wake, Wakes,
-    World,
+    Nearest, PortId, Rank, Ranking, Sender, TenantId, TenantWeights, Time, Wake, Wakes,
 };
 
 use crate::layers::LayerOf;
 
 /// A policy, the facts it decides by, and the rates it has led to.
 pub struct Driver {
-    inner: covey_core::Driver<'static>,
+    inner: covey_alloc::Driver<'static>,
     decided: Decided,
     tenants: Option<TenantWeights>,
 }
@@ -110,7 +110,7 @@ impl Driver {
     pub fn new(fabric: Fabric, scheduler: impl Into<Scheduler>) -> Driver {
         let Scheduler { policy, tenants } = scheduler.into();
         Driver {
-            inner: covey_core::Driver::new(Traffic::new(fabric), policy),
+            inner: covey_alloc::Driver::new(Traffic::new(fabric), policy),
             decided: Decided::default(),
             tenants,
         }

@@ -1,13 +1,13 @@
-//! The vocabulary of coflow scheduling, and the allocators that turn a policy's plan into rates.
+//! The vocabulary of coflow scheduling: what policies, allocators and both worlds talk about.
 //!
 //! A *coflow* is the group of flows of one communication stage; it is over only when its last flow
 //! is. A [`Policy`] ranks coflows; it is a state machine that is told events and answers with a
-//! [`Plan`]. An [`Allocator`](alloc::Allocator) turns the plan into rates. The driver of the two
-//! (a simulator, a coordinator of real hosts) keeps the facts in a [`State`](state::State) and
-//! shows them to the policy through a [`View`], which grants only what the policy may know.
+//! [`Plan`]. An allocator (crate `covey-alloc`) turns the plan into rates. The driver of the two
+//! keeps the facts in a [`State`](state::State) and shows them to the policy through a [`View`],
+//! which grants only what the policy may know.
 //!
 //! ```text
-//!   driver ── events ──▶ Policy ── Plan ──▶ Allocator ── rates ──▶ driver
+//!   driver ── events ──▶ Policy ── Plan ──▶ allocator ── rates ──▶ driver
 //!      └──── State ── View ──┘                  ▲
 //!              └────────── Demand ──────────────┘
 //! ```
@@ -15,33 +15,32 @@
 //! Units: times are seconds ([`Time`]), sizes bytes (`f64`, they may be fractional), rates bytes
 //! per second. This crate does no I/O, reads no clock, and draws random numbers only from a
 //! given seed.
+//!
+//! # Rooms
+//!
+//! - `values`: numbers of things, times, quantities with units.
+//! - [`sets`]: sets and maps of numbers that keep their memory, and loops over rows of numbers.
+//! - `fabric`: networks, their links and capacities, and the paths of flows.
+//! - [`demand`]: the flows of a coflow by the links that they use.
+//! - [`state`]: the facts about the coflows that are present.
+//! - `compression`: codecs, and what they make of the bytes that links carry.
+//! - `plan`: a policy's answer, and the wake-ups that it asks for.
+//! - `policy`: the policy traits, their events, and views.
+//! - `tenants`: a policy for each tenant.
 
-pub mod alloc;
 mod compression;
-mod demand;
-mod driver;
+pub mod demand;
 mod fabric;
 mod plan;
 mod policy;
-mod sets;
+pub mod sets;
 pub mod state;
 mod tenants;
 mod values;
 
-// The names by which `alloc` knows these.
-use plan::link_shares;
-use policy::knowledge;
-use sets::{bits, link_set, marked_links, simd};
-#[cfg(test)]
-use values::split_mix;
-use values::{ids, ordered, rounding, time};
-
 pub use compression::codec::{CODECS, Codec, Compress, Compression};
 pub use compression::compressed::Compressed;
 pub use demand::Demand;
-pub use driver::Driver;
-pub use driver::traffic::Traffic;
-pub use driver::world::{Change, World};
 pub use fabric::{
     BigSwitch, Ecmp, EcmpMode, Fabric, FabricError, FatTree, Graph, GraphParts, LeafSpine, Routes,
     Topology,

@@ -1,6 +1,6 @@
 //! Errors of experiments.
 
-use covey_core::alloc::PlanError;
+use covey_alloc::PlanError;
 use covey_emulate::{EmulationError, EmulationSpecError};
 use covey_identify::MetricError;
 use covey_sched::SpecError;

@@ -1,6 +1,6 @@
 //! The errors of a simulation.
 
-use covey_core::alloc::PlanError;
+use covey_alloc::PlanError;
 use thiserror::Error;
 
 /// The reason that a simulation stopped early.

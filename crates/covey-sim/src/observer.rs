@@ -2,8 +2,8 @@
 
 use std::ops::ControlFlow;
 
+use covey_alloc::Allocator;
 use covey_core::Time;
-use covey_core::alloc::Allocator;
 use covey_core::state::State;
 
 /// A scheduling round that has ended. Its rates hold until the next one.

@@ -1,7 +1,7 @@
 //! Errors of policies name the policy and the time.
 
 use crate::common::flow;
-use covey_core::alloc::PlanError;
+use covey_alloc::PlanError;
 use covey_core::{
     Answer, AnyPolicy, CoflowId, Fabric, Group, LinkId, NonClairvoyant, Plan, Policy, Share, Time,
     View,

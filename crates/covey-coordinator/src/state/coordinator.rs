@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use covey_core::alloc::PlanError;
+use covey_alloc::PlanError;
 use covey_core::{Codec, Confidence, Fabric, Time};
 use covey_proto::FlowKey;
 

@@ -1,7 +1,7 @@
 //! From the journal to the end of each batch of messages: what the shell calls in turn.
 
+use covey_alloc::PlanError;
 use covey_api::Problem;
-use covey_core::alloc::PlanError;
 use covey_core::{Fabric, Time};
 
 use super::config::Config;

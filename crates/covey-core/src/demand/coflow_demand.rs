@@ -36,7 +36,7 @@ clone_in_place!(Demand { links, layout, active, counts });
 impl Demand {
     /// Lays the flows (source, destination) out; none of them is active yet. `numbers` gives the number of
     /// each flow among all flows of the run, by its index.
-    pub(crate) fn rebuild(
+    pub fn rebuild(
         &mut self,
         fabric: &Fabric,
         numbers: impl Fn(u32) -> u64,
@@ -313,14 +313,14 @@ impl Demand {
     }
 
     /// Marks a flow as started. Nothing happens if it is active already.
-    pub(crate) fn start(&mut self, position: usize) {
+    pub fn start(&mut self, position: usize) {
         if !self.is_active(position) {
             self.flip(position, 1);
         }
     }
 
     /// Marks a flow as ended. Nothing happens unless it is active.
-    pub(crate) fn finish(&mut self, position: usize) {
+    pub fn finish(&mut self, position: usize) {
         if self.is_active(position) {
             self.flip(position, -1);
         }

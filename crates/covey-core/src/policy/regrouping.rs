@@ -41,7 +41,7 @@ impl OwnGroup {
     const FIRST_SEQ: u64 = 1 << 31;
 
     /// As a coflow that is registered.
-    pub(crate) fn registration(&self) -> Registration {
+    pub fn registration(&self) -> Registration {
         let seq = OwnGroup::FIRST_SEQ + u64::from(self.number);
         Registration {
             seq,
@@ -55,8 +55,10 @@ impl OwnGroup {
 /// Which flows a policy puts into which groups.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Regrouping {
-    pub(crate) begun: Vec<OwnGroup>,
-    pub(crate) put: Vec<(Member, Destination)>,
+    /// The groups that begin, in the order of [`Destination::Own`].
+    pub begun: Vec<OwnGroup>,
+    /// The flows that are put, and where.
+    pub put: Vec<(Member, Destination)>,
 }
 
 impl Regrouping {
@@ -77,7 +79,8 @@ impl Regrouping {
         self.put.is_empty()
     }
 
-    pub(crate) fn clear(&mut self) {
+    /// Empties it.
+    pub fn clear(&mut self) {
         self.begun.clear();
         self.put.clear();
     }

@@ -1,13 +1,13 @@
 //! Sets of small numbers as bits of 64-bit words, lowest bit first.
 
 /// The numbers of the set bits of a sequence of words, ascending.
-pub(crate) fn bits<W: Iterator<Item = u64>>(words: W) -> Bits<W> {
+pub fn bits<W: Iterator<Item = u64>>(words: W) -> Bits<W> {
     Bits { words, next: 0, rest: 0 }
 }
 
 /// The iterator that [`bits`] returns.
 #[derive(Clone)]
-pub(crate) struct Bits<W> {
+pub struct Bits<W> {
     words: W,
     /// The number of the next word's first bit.
     next: usize,
@@ -32,13 +32,13 @@ impl<W: Iterator<Item = u64>> Iterator for Bits<W> {
 
 /// Whether a set contains the number `k`.
 #[inline]
-pub(crate) fn has_bit(set: &[u64], k: usize) -> bool {
+pub fn has_bit(set: &[u64], k: usize) -> bool {
     set[k / 64] >> (k % 64) & 1 == 1
 }
 
 /// Adds the number `k` to a set, or removes it.
 #[inline]
-pub(crate) fn set_bit(set: &mut [u64], k: usize, is_in: bool) {
+pub fn set_bit(set: &mut [u64], k: usize, is_in: bool) {
     set[k / 64] &= !(1 << (k % 64));
     set[k / 64] |= u64::from(is_in) << (k % 64);
 }
@@ -115,7 +115,7 @@ impl BitSet {
     }
 
     /// A bit for each number.
-    pub(crate) fn words(&self) -> &[u64] {
+    pub fn words(&self) -> &[u64] {
         &self.0
     }
 

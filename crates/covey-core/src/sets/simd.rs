@@ -37,7 +37,7 @@ pub fn min_by_lane<const N: usize>(columns: [&[f64]; N], worth: impl Fn([f64; N]
 
 /// Packs up to 64 booleans into a bit mask, lowest bit first. Vectorises if the booleans are
 /// computed without a branch.
-pub(crate) fn bitmask(are: impl Iterator<Item = bool>) -> u64 {
+pub fn bitmask(are: impl Iterator<Item = bool>) -> u64 {
     are.zip(&BITS).fold(0, |word, (is, bit)| word | if is { *bit } else { 0 })
 }
 

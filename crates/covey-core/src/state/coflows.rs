@@ -112,7 +112,7 @@ impl State {
 
     /// Exchanges the capacity of links and the list of coflows that are present with those of a part of the network.
     /// Whoever swaps swaps back: all else stays as it is.
-    pub(crate) fn swap(&mut self, part: &mut Part) {
+    pub fn swap(&mut self, part: &mut Part) {
         self.fabric.swap_capacity(&mut part.capacity);
         std::mem::swap(&mut self.present, &mut part.present);
     }
@@ -157,7 +157,7 @@ impl State {
     ///
     /// # Panics
     /// If a number occurs twice, or no newcomer has it.
-    pub(crate) fn take_newcomers(&mut self, numbers: &[u64]) -> Vec<Newcomer> {
+    pub fn take_newcomers(&mut self, numbers: &[u64]) -> Vec<Newcomer> {
         let mut order: Vec<usize> = (0..numbers.len()).collect();
         order.sort_unstable_by_key(|&k| numbers[k]);
         let mut taken: Vec<Option<Newcomer>> = vec![None; numbers.len()];
@@ -268,7 +268,7 @@ impl State {
 
     /// Adds flows to a coflow that is present and not compressed, behind those it has; none of the new
     /// ones has started. Positions and local links change, so that allocators must forget all
-    /// they know ([`Allocator::clear`](crate::alloc::Allocator::clear)).
+    /// they know (`Allocator::clear` of `covey-alloc`).
     pub fn extend(&mut self, id: CoflowId, flows: impl Iterator<Item = FlowSpec> + Clone) {
         let coflow = &mut self.slots[id.index()];
         let old = coflow.demand.clone();
@@ -317,7 +317,7 @@ impl State {
     }
 
     /// Reserves places in a coflow for all flows of another one. Positions change as with [`State::extend`].
-    pub(crate) fn reserve(&mut self, id: CoflowId, of: CoflowId) {
+    pub fn reserve(&mut self, id: CoflowId, of: CoflowId) {
         let other = self.coflow(of);
         let (demand, size) = (other.demand(), &other.progress().size);
         let all = 0..demand.width() as u32;
@@ -336,7 +336,7 @@ impl State {
     }
 
     /// Takes the place that is reserved in a coflow for a flow of another one with this number. Returns its index.
-    pub(crate) fn take_place(&mut self, id: CoflowId, from: FlowId, number: u64) -> Option<u32> {
+    pub fn take_place(&mut self, id: CoflowId, from: FlowId, number: u64) -> Option<u32> {
         let coflow = &mut self.slots[id.index()];
         let Reserved { of, first, .. } = coflow.reserved;
         let index = first + from.index;

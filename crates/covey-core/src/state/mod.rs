@@ -18,5 +18,5 @@ pub use attempts::Attempts;
 pub use coflow::{CoflowState, FlowSpec, Newcomer, Progress, Registration};
 pub use coflows::State;
 pub use observed::{Address, Observed};
-pub(crate) use part::Part;
+pub use part::Part;
 pub use remaining::Remaining;

@@ -1,7 +1,8 @@
 //! What the cluster does to flows: hosts and links fail and return, flows move, begin again, or are not needed.
 
+use covey_alloc::{Change, Traffic};
 use covey_core::state::FlowSpec;
-use covey_core::{Change, CoflowId, Event, FlowId, Time, Traffic};
+use covey_core::{CoflowId, Event, FlowId, Time};
 use covey_trace::{Happening, Part};
 
 use super::cluster::InTrace;

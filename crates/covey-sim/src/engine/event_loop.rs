@@ -1,9 +1,10 @@
 //! The events of a simulation: the world of its driver.
 
+use covey_alloc::{Change, Driver, Traffic, World};
 use covey_core::state::{Newcomer, Registration};
 use covey_core::{
-    Answer, Change, CoflowId, Compressed, Driver, Event, FlowId, Group, Observed, Rank, Ranking,
-    Sender, TenantId, Time, Traffic, Wake, Wakes, World,
+    Answer, CoflowId, Compressed, Event, FlowId, Group, Observed, Rank, Ranking, Sender, TenantId,
+    Time, Wake, Wakes,
 };
 use covey_trace::Workload;
 

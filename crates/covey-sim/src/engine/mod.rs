@@ -4,7 +4,7 @@
 //! next round and makes no time steps. A round begins when a flow ends, a coflow arrives, or a time
 //! or a number of bytes is reached for which the policy waits. All events within
 //! [`Time::RESOLUTION_S`](covey_core::Time::RESOLUTION_S) is one round.
-//! [`Driver::round`](covey_core::Driver::round) has the order of events in a round, and the
+//! [`Driver::round`](covey_alloc::Driver::round) has the order of events in a round, and the
 //! [engine](event_loop::Engine) supplies the events.
 
 mod changes;

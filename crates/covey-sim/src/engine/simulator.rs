@@ -1,7 +1,8 @@
 //! Runs simulations.
 
-use covey_core::alloc::Allocator;
-use covey_core::{AnyPolicy, Codec, Driver, Fabric, Observed, TenantId, Time, Traffic};
+use covey_alloc::Allocator;
+use covey_alloc::{Driver, Traffic};
+use covey_core::{AnyPolicy, Codec, Fabric, Observed, TenantId, Time};
 use covey_trace::observe::{HOSTS_ALONE, appear};
 use covey_trace::{Availability, Workload};
 

@@ -1,6 +1,7 @@
 //! The flows that are sent, and the flows that are compressed meanwhile or before.
 
-use covey_core::{Answer, CoflowId, FlowId, LinkId, Ranking, Time, Traffic, Wake, WakeId, Wakes};
+use covey_alloc::Traffic;
+use covey_core::{Answer, CoflowId, FlowId, LinkId, Ranking, Time, Wake, WakeId, Wakes};
 use covey_trace::Availability;
 
 use crate::integration::{CoflowFluids, Integration, Integrator, Network};

@@ -1,6 +1,7 @@
 //! The times of the wake-ups for which a policy waits.
 
-use covey_core::{CoflowId, LinkId, Sender, Time, Traffic, Wake, WakeId, Wakes};
+use covey_alloc::Traffic;
+use covey_core::{CoflowId, LinkId, Sender, Time, Wake, WakeId, Wakes};
 
 use super::wake_calendar::WakeCalendar;
 use crate::dags::Dags;

@@ -5,9 +5,10 @@
 //! ends when its bundle's service reaches the flow's *target*. Where links are divided by size, both count in parts of
 //! the flow's size. So a bundle's move to another link costs the same for one flow as for thousands.
 
-use covey_core::alloc::{ClassShares, Limit, Measure};
+use covey_alloc::Traffic;
+use covey_alloc::{ClassShares, Limit, Measure};
 use covey_core::state::State;
-use covey_core::{CoflowId, FlowId, LinkId, Ordered, Time, Traffic, Wake};
+use covey_core::{CoflowId, FlowId, LinkId, Ordered, Time, Wake};
 
 use super::bundle_flows::{BundleFlows, Member};
 use super::integrator::{Integrator, Network, left_in, write_left};

@@ -1,7 +1,8 @@
 //! Flows followed coflow by coflow, each coflow as a fluid.
 
+use covey_alloc::Traffic;
 use covey_core::state::{CoflowState, State};
-use covey_core::{CoflowId, Demand, FlowId, LinkId, Time, Traffic};
+use covey_core::{CoflowId, Demand, FlowId, LinkId, Time};
 
 use super::fluid::Fluid;
 use super::integrator::{Integrator, Network};

@@ -1,8 +1,9 @@
 //! The interface of the ways to integrate rates.
 
-use covey_core::alloc::Allocator;
+use covey_alloc::Allocator;
+use covey_alloc::Traffic;
 use covey_core::state::State;
-use covey_core::{CoflowId, FlowId, Time, Traffic};
+use covey_core::{CoflowId, FlowId, Time};
 
 /// The state that integrators read and write beside their own memory.
 pub(crate) struct Network<'a> {
@@ -37,7 +38,7 @@ pub(super) fn write_left(state: &mut State, id: CoflowId, position: u32, left: f
 }
 
 /// Follows all flows while the rates of one round hold. There is an implementation for each form of
-/// [`BulkRates`](covey_core::alloc::BulkRates).
+/// [`BulkRates`](covey_alloc::BulkRates).
 pub(crate) trait Integrator {
     /// Begins to follow all flows. The state has their bytes left.
     fn begin(&mut self, network: &mut Network<'_>);

@@ -1,8 +1,9 @@
 //! The way to integrate that is in force.
 
-use covey_core::alloc::{Allocator, Measure};
+use covey_alloc::Traffic;
+use covey_alloc::{Allocator, Measure};
 use covey_core::state::State;
-use covey_core::{CoflowId, FlowId, LinkId, Ranking, Rule, Time, Traffic};
+use covey_core::{CoflowId, FlowId, LinkId, Ranking, Rule, Time};
 
 use super::class_flows::ClassFlows;
 use super::coflows::CoflowFluids;

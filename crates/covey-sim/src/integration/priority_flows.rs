@@ -1,7 +1,7 @@
 //! All flows by priority: few run at any time, each at a rate of its own, and only these are
 //! followed. The allocator keeps their bytes left.
 
-use covey_core::alloc::{Running, RunningFlows};
+use covey_alloc::{Running, RunningFlows};
 use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, Time};
 

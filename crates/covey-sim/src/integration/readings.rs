@@ -1,6 +1,6 @@
 //! Bytes sent by coflows and flows where nobody counts them: what is left of each flow is looked up when somebody asks.
 
-use covey_core::alloc::Allocator;
+use covey_alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{CoflowId, Time};
 

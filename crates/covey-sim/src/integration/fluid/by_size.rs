@@ -6,8 +6,8 @@
 //! *raised*. A read subtracts the bytes that a raised flow has sent beyond the scale from its `y`,
 //! and raises its level by the same factor, so its rate stays.
 
+use covey_alloc::{BySize, CoflowAllocation};
 use covey_core::Demand;
-use covey_core::alloc::{BySize, CoflowAllocation};
 use covey_core::state::Progress;
 
 /// The levels of one coflow.

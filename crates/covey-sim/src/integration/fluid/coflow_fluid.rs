@@ -17,7 +17,7 @@
 
 use std::cell::Cell;
 
-use covey_core::alloc::{CoflowAllocation, FlowRate};
+use covey_alloc::{CoflowAllocation, FlowRate};
 use covey_core::state::Progress;
 use covey_core::{Demand, Time, rounded_bytes};
 

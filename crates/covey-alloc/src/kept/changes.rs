@@ -1,0 +1,57 @@
+//! What has changed for one entry since its previous decision.
+
+use covey_core::sets::marked_links::MarkedLinks;
+use covey_core::sets::simd::{bitmask, blend};
+
+/// How what an entry finds differs from its previous decision, and how what it leaves does. Links have their local
+/// numbers.
+#[derive(Debug, Default)]
+pub struct Changes {
+    /// Links at which another amount is free than at the previous decision.
+    pub dirty: MarkedLinks,
+    /// Bytes per second that were free then, by link; valid at dirty links.
+    previous_free: Vec<f64>,
+    /// Links at which the entry leaves another amount than before.
+    pub dirty_after: MarkedLinks,
+    /// Whether anybody reads `dirty_after`. Nobody does where ports divide their links.
+    pub is_followed: bool,
+}
+
+impl Changes {
+    /// Nothing has changed at so many links.
+    pub fn start(&mut self, links: usize) {
+        self.dirty.start_with_room(links);
+        self.dirty_after.start_with_room(links);
+        self.previous_free.resize(links.max(self.previous_free.len()), 0.0);
+    }
+
+    /// At link `l`, where an entry found `before`, it finds `now`.
+    #[inline(always)]
+    pub fn find(&mut self, l: usize, before: &mut f64, now: f64) {
+        let before = std::mem::replace(before, now);
+        if before != now {
+            self.dirty.insert(l);
+            self.previous_free[l] = before;
+        }
+    }
+
+    /// The same at those of the 64 links from `first` on that have a bit in `looked_at`.
+    pub fn find_run(
+        &mut self,
+        first: usize,
+        looked_at: u64,
+        before: &mut [f64; 64],
+        now: &[f64; 64],
+    ) {
+        let differ =
+            looked_at & bitmask(now.iter().zip(&*before).map(|(now, before)| now != before));
+        self.dirty.insert_run(first, differ);
+        self.previous_free[first..first + 64].copy_from_slice(before);
+        blend(before, now, differ);
+    }
+
+    /// Dirty links, each with what was free there.
+    pub fn previous(&self) -> impl Iterator<Item = (usize, f64)> + '_ {
+        self.dirty.iter().map(|l| (l, self.previous_free[l]))
+    }
+}

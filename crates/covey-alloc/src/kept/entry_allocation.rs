@@ -1,0 +1,485 @@
+//! What one entry of a plan gives to a coflow, and how that is decided.
+
+use super::changes::Changes;
+use super::fair_levels::FairLevels;
+use super::idle::Idle;
+use super::incremental_matching::{MatchedFlows, MatchingScratch};
+use super::plan_place::PlanPlace;
+use crate::error::PlanError;
+use crate::flow_rate::FlowRate;
+use crate::free_capacity::{usable, usable_of};
+use crate::rules::list;
+use crate::rules::madd::{Madd, is_madd};
+use crate::rules::max_min::UNLIMITED;
+use crate::rules::sharing::{EntryFlows, Rates, RuleScratch, SharingRule, can_send};
+use covey_core::CoflowId;
+use covey_core::Demand;
+use covey_core::sets::bits::bits;
+use covey_core::sets::link_set::WholeWord;
+use covey_core::sets::simd::{differences, of_64, of_64_mut};
+use covey_core::state::CoflowState;
+use covey_core::{Entry, Group, Rule};
+
+/// What one entry gives to a coflow.
+#[derive(Debug, Default)]
+pub struct EntryAllocation {
+    /// The group and the rule of the last decision; `None` when the entry has to be decided again.
+    pub decided: Option<(Group, Rule)>,
+    /// Bytes per second free at the coflow's links before the entry, without negligible residues;
+    /// empty before the first decision and while the coflow is idle.
+    pub before: Vec<f64>,
+    /// The same after the entry.
+    pub after: Vec<f64>,
+    pub idle: Idle,
+    /// Where the entry stands, in a plan that is kept.
+    pub place: PlanPlace,
+    pub rates: Rates,
+    /// Bytes per second of all flows together.
+    pub total: f64,
+    fair: FairLevels,
+    /// Under matching of a whole coflow, the flows that run.
+    pub matched: MatchedFlows,
+    /// The allocation pass that last confirmed this.
+    pub confirmed_in: u64,
+    /// The allocation pass that last decided this.
+    pub decided_in: u64,
+}
+
+/// Working memory of one entry.
+#[derive(Debug, Default)]
+pub struct Scratch {
+    /// Flows, by position, that have ended since the previous pass, or are not to be served for a
+    /// while.
+    pub ended: Vec<(CoflowId, u32)>,
+    pub changes: Changes,
+    /// What the entry left at its links before.
+    previous_after: Vec<f64>,
+    rules: RuleScratch,
+    matching: MatchingScratch,
+}
+
+impl EntryAllocation {
+    pub fn is_empty(&self) -> bool {
+        self.total == 0.0
+    }
+
+    /// Withdraws what was given.
+    pub fn clear(&mut self) {
+        self.decided = None;
+        self.before.clear();
+        self.after.clear();
+        self.idle.end();
+        self.matched.forget_changes();
+        self.withdraw();
+    }
+
+    /// Withdraws what was given, and remembers nothing of the coflow.
+    pub fn restart(&mut self) {
+        self.clear();
+        self.place.forget();
+        self.fair.restart();
+    }
+
+    /// The coflow can send nothing, and is idle until it can. The capacity that it found is not kept.
+    pub fn begin_idle(&mut self, demand: &Demand) {
+        self.idle.begin(demand, &self.before);
+        self.before.clear();
+        self.after.clear();
+        self.rates.madd_ratio = 0.0;
+        self.matched.withdraw();
+    }
+
+    /// The coflow can send nothing any more, whatever it had. At which links anything is left is
+    /// known.
+    pub fn fall_idle(&mut self) {
+        self.matched.forget_changes();
+        self.withdraw();
+        self.before.clear();
+        self.after.clear();
+        self.idle.resume();
+    }
+
+    fn withdraw(&mut self) {
+        self.matched.withdraw();
+        self.give_nothing();
+    }
+
+    /// Withdraws what the rules that remember nothing have given.
+    fn give_nothing(&mut self) {
+        self.fair.forget();
+        self.rates.clear();
+        self.total = 0.0;
+    }
+
+    /// Bytes per second that the coflow uses at local link `l`.
+    pub fn used(&self, l: usize) -> f64 {
+        if self.is_empty() { 0.0 } else { self.before[l] - self.after[l] }
+    }
+
+    /// Bytes per second that the coflow uses, by local link.
+    pub fn uses(&self) -> impl Iterator<Item = f64> + '_ {
+        let none = self.is_empty();
+        let both = self.before.iter().zip(&self.after);
+        both.map(move |(before, after)| if none { 0.0 } else { before - after })
+    }
+
+    /// The same of the 64 local links from `first` on.
+    pub fn used_by_64(&self, first: usize) -> [f64; 64] {
+        if self.is_empty() {
+            return [0.0; 64];
+        }
+        let mut used = *of_64(&self.before, first);
+        used.iter_mut().zip(of_64(&self.after, first)).for_each(|(used, after)| *used -= after);
+        used
+    }
+
+    /// Bytes per second that are left, by local link.
+    pub fn all_left(&self) -> &[f64] {
+        if self.is_empty() { &self.before } else { &self.after }
+    }
+
+    /// Rates of single flows.
+    pub fn flow_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
+        self.rates.flow_rates.iter().copied().chain(self.matched.flow_rates())
+    }
+
+    /// The links whose level the last decision changed; `None` if it does not say.
+    pub fn level_changes(&self) -> Option<&[u32]> {
+        self.fair.changes()
+    }
+
+    /// See [`FairLevels::moved`].
+    pub fn moved_flows(&self) -> &[u32] {
+        self.fair.moved()
+    }
+
+    /// Whether [`EntryAllocation::limit`] is known.
+    pub fn keeps_limits(&self) -> bool {
+        self.fair.keeps_limits()
+    }
+
+    /// See [`FairLevels::limit`].
+    pub fn limit(&self, position: usize) -> Option<usize> {
+        self.fair.limit(position)
+    }
+
+    /// How much may be left at a link while rates stay, as long as no less than nothing is left
+    /// anywhere.
+    ///
+    /// Max-min fair rates are unique. They stay the fair ones as long as they fit and the links
+    /// that limit flows have not changed. Nothing is promised for other rates. Less than
+    /// `negligible` does not open a link.
+    pub fn slack(&self) -> impl Fn(usize, f64) -> f64 {
+        let levels = &*self.rates.levels;
+        let fair = matches!(self.decided, Some((_, Rule::MaxMin))) && !levels.is_empty();
+        let (is_empty, before) = (self.is_empty(), &*self.before);
+        move |l, negligible| {
+            if is_empty {
+                negligible
+            } else if !fair {
+                f64::NEG_INFINITY
+            } else if levels[l] == UNLIMITED {
+                f64::INFINITY
+            } else if before[l] > 0.0 {
+                0.0
+            } else {
+                negligible
+            }
+        }
+    }
+
+    /// Bytes per second that are left at local link `l`.
+    pub fn left(&self, l: usize) -> f64 {
+        if self.is_empty() { self.before[l] } else { self.after[l] }
+    }
+
+    /// The links at which another amount may be used or left than before the last decision; `None` if it does
+    /// not say. Some occur more than once.
+    pub fn written(&self) -> Option<&[u32]> {
+        self.fair.written()
+    }
+
+    /// Whether [`EntryAllocation::offer_at`] makes the next decision cost less than [`EntryAllocation::offer`].
+    pub fn follows_single_links(&self) -> bool {
+        self.fair.follows_single_links()
+    }
+
+    /// Makes `free` what is found at one link. What the coflow uses there stays the same.
+    pub fn offer_at(&mut self, l: usize, free: f64) {
+        let before = std::mem::replace(&mut self.before[l], free);
+        if before != free {
+            self.after[l] += free - before;
+            self.fair.miss(l);
+        }
+    }
+
+    /// Makes `free` what is found at the coflow's links. What the coflow uses stays the same.
+    pub fn offer(&mut self, free: &[f64]) {
+        self.fair.miss_all();
+        self.before.resize(free.len(), 0.0);
+        self.after.resize(free.len(), 0.0);
+        for ((before, after), free) in self.before.iter_mut().zip(&mut self.after).zip(free) {
+            *after += free - std::mem::replace(before, *free);
+        }
+    }
+
+    /// Brings `before` up to date at the dirty links (`None`: all links) of the fabric. Leaves in
+    /// `changes` the local links at which it is another amount.
+    pub fn find(
+        &mut self,
+        demand: &Demand,
+        dirty: Option<&[u64]>,
+        free: &[f64],
+        capacity: &[f64],
+        changes: &mut Changes,
+    ) {
+        let usable = |link: usize| usable(free, capacity, link);
+        changes.start(demand.links().len());
+        if self.before.is_empty() {
+            self.before.extend(demand.links().iter().map(|link| usable(link.index())));
+            return;
+        }
+        let before = &mut self.before[..];
+        let Some(dirty) = dirty else {
+            for (l, link) in demand.links().iter().enumerate() {
+                changes.find(l, &mut before[l], usable(link.index()));
+            }
+            return;
+        };
+        let set = demand.set();
+        let mut whole = set.whole_words();
+        for (k, word) in set.words().iter().enumerate() {
+            let here = word.bits & dirty[word.at as usize];
+            if here == 0 {
+                continue;
+            }
+            if let Some(whole) = WholeWord::next(&mut whole, k) {
+                let now = usable_of(of_64(free, whole.link), of_64(capacity, whole.link));
+                changes.find_run(whole.local, here, of_64_mut(before, whole.local), &now);
+            } else {
+                for bit in bits([here].into_iter()) {
+                    let l = set.local_in(k, bit);
+                    changes.find(l, &mut before[l], usable(64 * word.at as usize + bit));
+                }
+            }
+        }
+    }
+
+    /// Shares the capacity `before` among the flows of an entry, all of `coflow`. `scratch.changes`
+    /// says how `before` differs from the previous decision, and receives the links at which
+    /// `after` does; `scratch.ended` are the flows that have ended since. Returns whether rates may
+    /// have changed.
+    ///
+    /// # Errors
+    /// When the plan asks for what the rule cannot give.
+    pub fn decide(
+        &mut self,
+        coflow: &CoflowState,
+        &Entry { group, rule, .. }: &Entry,
+        scratch: &mut Scratch,
+        capacity: &[f64],
+    ) -> Result<bool, PlanError> {
+        let touched = self.decided != Some((group, rule));
+        self.matched.forget_changes();
+        self.decided = Some((group, rule));
+        self.fair.start();
+        let was_empty = self.is_empty();
+        let mut flows = EntryFlows { coflow, group, capacity };
+        let whole = flows.is_whole();
+        let matches = matches!(rule, Rule::Matching | Rule::MatchingByLoad);
+        if !matches || !whole {
+            self.matched.withdraw();
+        }
+        if !is_madd(rule) {
+            self.rates.madd_ratio = 0.0;
+        }
+        if rule != Rule::Proportional {
+            self.rates.by_size.clear();
+        }
+        match rule {
+            Rule::Matching | Rule::MatchingByLoad if whole => {
+                let by_another_rule = !was_empty && self.matched.is_empty();
+                self.fair.forget();
+                self.rates.clear();
+                self.matched.most_loaded_first = rule == Rule::MatchingByLoad;
+                let both = (&*self.before, &mut self.after);
+                let Scratch { changes, matching, .. } = scratch;
+                self.matched.decide(coflow, both, touched, capacity, changes, matching);
+                let changes = by_another_rule || !self.matched.changes().is_empty();
+                if changes {
+                    self.sum_up(coflow.demand());
+                }
+                return Ok(changes);
+            }
+            Rule::Madd if whole => {
+                self.decide_madd(&Madd { within_s: None }, &mut flows, scratch)?;
+            }
+            Rule::MaddWithin(seconds) if whole => {
+                let madd = Madd { within_s: Some(seconds) };
+                self.decide_madd(&madd, &mut flows, scratch)?;
+            }
+            _ if !whole && list::with(rule, |rule| rule.needs_whole_coflow()) => {
+                return Err(PlanError::BytesLeftOfAPart);
+            }
+            _ if !touched && self.stays(coflow.demand(), rule, &mut scratch.changes) => {
+                return Ok(false);
+            }
+            _ => {
+                let may_follow = whole && rule == Rule::MaxMin;
+                scratch.changes.dirty_after.clear();
+                if may_follow && self.follows(coflow, group, scratch, capacity) {
+                    return Ok(!(was_empty && self.is_empty()));
+                }
+                if scratch.changes.is_followed {
+                    scratch.previous_after.clone_from(&self.after);
+                }
+                self.decide_whole(rule, &mut flows, &mut scratch.rules)?;
+                if may_follow && !self.is_empty() {
+                    self.fair.remember(coflow, scratch.rules.on_paths.opened());
+                }
+                let Changes { dirty_after, is_followed, .. } = &mut scratch.changes;
+                if *is_followed {
+                    differences(&self.after, &scratch.previous_after, dirty_after);
+                }
+            }
+        }
+        Ok(!(was_empty && self.is_empty()))
+    }
+
+    /// Decides by a rule, whatever was decided before.
+    fn decide_whole(
+        &mut self,
+        rule: Rule,
+        flows: &mut EntryFlows<'_>,
+        scratch: &mut RuleScratch,
+    ) -> Result<(), PlanError> {
+        let demand = flows.demand();
+        self.after.clone_from(&self.before);
+        list::with(rule, |rule| {
+            if rule.is_exact() || can_send(demand, &self.before) {
+                self.fair.forget();
+                self.rates.clear_shared();
+                if !rule.continues_flows() {
+                    self.rates.flow_rates.clear();
+                }
+                rule.share(flows, &mut self.after, &mut self.rates, scratch)?;
+                self.sum_up(demand);
+            } else {
+                self.total = 0.0;
+            }
+            Ok(())
+        })?;
+        if self.is_empty() {
+            self.give_nothing();
+        }
+        Ok(())
+    }
+
+    fn decide_madd(
+        &mut self,
+        madd: &Madd,
+        flows: &mut EntryFlows<'_>,
+        scratch: &mut Scratch,
+    ) -> Result<(), PlanError> {
+        self.fair.forget();
+        let Scratch { changes, previous_after, rules, .. } = scratch;
+        previous_after.clone_from(&self.after);
+        self.after.clone_from(&self.before);
+        self.rates.clear();
+        madd.share(flows, &mut self.after, &mut self.rates, rules)?;
+        changes.dirty_after.clear();
+        differences(&self.after, previous_after, &mut changes.dirty_after);
+        self.sum_up(flows.demand());
+        Ok(())
+    }
+
+    /// Returns whether the rates stay although other amounts are free at some links. `after`
+    /// follows these then.
+    ///
+    /// An entry that gets nothing stays so while it cannot send. Max-min fair rates are unique, and
+    /// they stay the fair ones as long as they fit and the links that limit flows have not changed.
+    fn stays(&mut self, demand: &Demand, rule: Rule, changes: &mut Changes) -> bool {
+        let levels = &self.rates.levels;
+        let stays = if self.is_empty() {
+            !matches!(rule, Rule::Rate(_)) && !can_send(demand, &self.before)
+        } else {
+            rule == Rule::MaxMin
+                && !levels.is_empty()
+                && changes.previous().all(|(l, previous_free)| {
+                    let limits = levels[l] < UNLIMITED;
+                    !limits && self.before[l] >= previous_free - self.after[l]
+                })
+        };
+        if stays {
+            for (l, previous_free) in changes.previous() {
+                self.after[l] = self.before[l] - (previous_free - self.after[l]);
+            }
+            let Changes { dirty, dirty_after, .. } = changes;
+            dirty_after.copy(dirty);
+            self.fair.stay(dirty);
+        }
+        stays
+    }
+
+    /// Goes on from the max-min fair levels of a whole coflow, if that is possible. Returns whether
+    /// it is.
+    fn follows(
+        &mut self,
+        coflow: &CoflowState,
+        group: Group,
+        scratch: &mut Scratch,
+        capacity: &[f64],
+    ) -> bool {
+        let Group::Coflow(id) = group else { return false };
+        let Scratch { ended, changes, .. } = scratch;
+        let shared = (&mut *self.after, &mut *self.rates.levels);
+        let ended = ended.iter().filter(|(ended, _)| *ended == id).map(|(_, position)| *position);
+        let follows = self.fair.follow((coflow, ended), (&self.before, capacity), shared, changes);
+        if follows {
+            self.sum_up(coflow.demand());
+            if self.is_empty() {
+                self.give_nothing();
+            }
+        }
+        follows
+    }
+
+    /// Takes over the rates of flows of a coflow, which others have decided. Returns whether they are new.
+    pub fn take_over(&mut self, id: CoflowId, demand: &Demand, rates: &[FlowRate]) -> bool {
+        if self.rates.flow_rates == rates {
+            return false;
+        }
+        self.clear();
+        self.decided = Some((Group::Coflow(id), Rule::Hold));
+        for ends in [&mut self.before, &mut self.after] {
+            ends.resize(demand.links().len(), 0.0);
+        }
+        for flow in rates {
+            self.total += flow.rate;
+            demand.path(flow.position as usize).for_each(|l| self.before[l] += flow.rate);
+        }
+        self.rates.flow_rates.extend_from_slice(rates);
+        true
+    }
+
+    fn sum_up(&mut self, demand: &Demand) {
+        let senders = demand.senders();
+        self.total = sum_of_differences(&self.before[..senders], &self.after[..senders]);
+    }
+}
+
+/// Sum of `a[k] - b[k]`, in a form that compiles to vector instructions.
+fn sum_of_differences(a: &[f64], b: &[f64]) -> f64 {
+    const LANES: usize = 8;
+    let mut sums = [0.0; LANES];
+    let (a_chunks, b_chunks) = (a.chunks_exact(LANES), b.chunks_exact(LANES));
+    for (k, (a, b)) in a_chunks.remainder().iter().zip(b_chunks.remainder()).enumerate() {
+        sums[k] = a - b;
+    }
+    for (a, b) in a_chunks.zip(b_chunks) {
+        for k in 0..LANES {
+            sums[k] += a[k] - b[k];
+        }
+    }
+    sums.iter().sum()
+}

@@ -1,0 +1,88 @@
+//! Equal shares in one step: not max-min fairness, but what the released Aalo and CoflowSim do.
+//!
+//! Each link is divided equally among the flows that can send at all: those with something free at
+//! all their links. A flow gets the least share on its path. Capacity that a link's flows cannot use is
+//! left for others.
+
+use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
+use crate::error::PlanError;
+use crate::flow_rate::FlowRate;
+use covey_core::Demand;
+use covey_core::Rule;
+
+#[derive(Debug)]
+pub struct Equal;
+
+impl SharingRule for Equal {
+    fn share(
+        &self,
+        flows: &mut EntryFlows<'_>,
+        free: &mut [f64],
+        rates: &mut Rates,
+        scratch: &mut RuleScratch,
+    ) -> Result<(), PlanError> {
+        if flows.is_by_link() {
+            levels(flows.demand(), free, &mut rates.levels, &mut scratch.open);
+        } else {
+            flows.select(&mut scratch.positions);
+            by_path(flows.demand(), free, &mut rates.flow_rates, scratch);
+        }
+        Ok(())
+    }
+
+    fn in_backfill(&self, _: bool) -> Option<Rule> {
+        Some(Rule::MaxMin)
+    }
+}
+
+/// Makes `level` the levels of the local links of a bipartite demand that finds `free`. Leaves in
+/// `free` what is not used. `flows` is working memory.
+fn levels(demand: &Demand, free: &mut [f64], level: &mut Vec<f64>, flows: &mut Vec<u32>) {
+    flows.clear();
+    flows.resize(free.len(), 0);
+    let senders = || (0..demand.senders()).filter(|&s| demand.count()[s] > 0);
+    for s in senders().filter(|&s| free[s] > 0.0) {
+        for r in demand.active_in_row(s).map(|p| demand.receiver_of(p)) {
+            if free[r] > 0.0 {
+                flows[s] += 1;
+                flows[r] += 1;
+            }
+        }
+    }
+    level.clear();
+    let share = |(free, &n): (&f64, &u32)| if n > 0 { free / f64::from(n) } else { 0.0 };
+    level.extend(free.iter().zip(&*flows).map(share));
+    for s in senders().filter(|&s| level[s] > 0.0) {
+        for r in demand.active_in_row(s).map(|p| demand.receiver_of(p)) {
+            let rate = level[s].min(level[r]);
+            free[s] = (free[s] - rate).max(0.0);
+            free[r] = (free[r] - rate).max(0.0);
+        }
+    }
+}
+
+/// The same for flows at `scratch.positions`, over paths of any number of links.
+fn by_path(
+    demand: &Demand,
+    free: &mut [f64],
+    flow_rates: &mut Vec<FlowRate>,
+    scratch: &mut RuleScratch,
+) {
+    let RuleScratch { positions, open, numbers: start, .. } = scratch;
+    open.clear();
+    open.resize(free.len(), 0);
+    start.clear();
+    start.extend_from_slice(free);
+    let can_send = |p: u32| demand.path(p as usize).all(|l| start[l] > 0.0);
+    for &p in positions.iter().filter(|&&p| can_send(p)) {
+        demand.path(p as usize).for_each(|l| open[l] += 1);
+    }
+    for &position in positions.iter().filter(|&&p| can_send(p)) {
+        let rate = demand
+            .path(position as usize)
+            .map(|l| start[l] / f64::from(open[l]))
+            .fold(f64::INFINITY, f64::min);
+        demand.path(position as usize).for_each(|l| free[l] = (free[l] - rate).max(0.0));
+        flow_rates.push(FlowRate { position, rate });
+    }
+}
