@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf hostile lists-bench restart-bench instructions
+.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf hostile lists-bench restart-bench instructions spark-logs-check
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -153,11 +153,19 @@ picture-check: ## Check that the pictures in README.md and docs/fabrics.md show 
 fabric-picture: ## Make the picture in docs/fabrics.md; needs the Facebook trace (TRACE=file)
 	scripts/fabric-picture.sh $(TRACE)
 
-fuzz: ## Feed garbage to the readers of traces, topologies, flow records and messages, a minute each (FUZZ_SECONDS=60)
+fuzz: ## Feed garbage to the readers of traces, topologies, flow records, event logs and messages, a minute each (FUZZ_SECONDS=60)
 	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal
 	cargo fuzz --version 2>/dev/null | grep -q . || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
 	for target in $$(cargo +$(NIGHTLY) fuzz list); do \
 		cargo +$(NIGHTLY) fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit; done
+
+spark-logs-check: ## Check that `covey whatif` finds what Spark itself counts, on the newest Spark 3.5 and 4; needs Java and Python
+	cargo build --locked --package covey --bins
+	for series in 3.5 4; do \
+		folder=$(CARGO_TARGET_DIR)/pyspark-$$series; \
+		test -x $$folder/bin/python || python3 -m venv $$folder || exit; \
+		$$folder/bin/pip install --quiet "pyspark==$$series.*" || exit; \
+		$$folder/bin/python scripts/spark-logs-check.py $(CARGO_TARGET_DIR)/debug/covey lz4 snappy lzf zstd || exit; done
 
 fabric-bench: ## Measure docs/measurements/fabrics.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/fabric-bench.sh $(TRACE) $(if $(UPDATE),--update)

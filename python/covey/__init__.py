@@ -20,6 +20,7 @@ from covey._api import (
     reproduce,
     simulate,
     spec,
+    whatif,
 )
 from covey._async_client import (
     AsyncBlocks,
@@ -47,6 +48,7 @@ from covey._core import (
     SimulationError,
     Trace,
     View,
+    WhatIf,
     __version__,
 )
 from covey._live import UnscheduledWarning
@@ -84,6 +86,7 @@ __all__ = [
     "Trace",
     "UnscheduledWarning",
     "View",
+    "WhatIf",
     "__version__",
     "check_policy",
     "compare",
@@ -95,4 +98,5 @@ __all__ = [
     "simulate",
     "spec",
     "sweep",
+    "whatif",
 ]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
 from typing import TYPE_CHECKING, Literal
 
@@ -13,7 +13,7 @@ from covey._policy import PolicyLike, prepared
 from covey._progress import bar
 
 if TYPE_CHECKING:
-    from covey._core import Comparison, PolicyInfo, Reproduction, Result
+    from covey._core import Comparison, PolicyInfo, Reproduction, Result, WhatIf
 
 POLICIES = "covey,fair,fifo,aalo,philae,sebf,sincronia"
 """What is compared if nothing is named, as on the command line."""
@@ -264,3 +264,38 @@ def reproduce(
             jobs=jobs,
             progress=tell,
         )
+
+
+def whatif(
+    *logs: str | os.PathLike[str],
+    link_rates: Sequence[str] = ("10gbps", "1gbps"),
+    fabric: str = "big-switch",
+    hosts: int | None = None,
+    policies: Sequence[str] = ("fair", "covey", "sebf"),
+    offsets: str = "clock",
+    codecs: Sequence[str] = (),
+    seed: int = 1,
+    jobs: int | None = None,
+) -> WhatIf:
+    """Say what scheduling or a faster network would have saved, from event logs of Spark.
+
+    `logs` are files, rolling folders or folders of logs. The first of `link_rates` is that of the
+    cluster. `offsets` lays several applications over one another: "clock", "random:20", or a time
+    for each such as "0s,30s". ``docs/whatif.md`` says what is exact and what is estimated.
+
+    Raises `InputError` if a path cannot be read. What is wrong with a log is in its status.
+    """
+    if not logs:
+        message = "logs: expected at least one event log, found none"
+        raise InputError(message)
+    return _core.whatif(
+        [os.fspath(log) for log in logs],
+        link_rates=",".join(link_rates),
+        fabric=fabric,
+        hosts=hosts,
+        policies=",".join(policies),
+        offsets=offsets,
+        codecs=",".join(codecs),
+        seed=seed,
+        jobs=jobs,
+    )

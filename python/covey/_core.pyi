@@ -286,6 +286,33 @@ class Reproduction:
 
     def _repr_html_(self) -> str: ...
 
+class WhatIf:
+    """What applications would have gained, and what their logs say."""
+
+    @property
+    def answer(self) -> str:
+        """The answer in a sentence or two."""
+
+    @property
+    def logs(self) -> Frame:
+        """A table with a row for each log: its status, the reason, and its sums."""
+
+    @property
+    def replays(self) -> Frame:
+        """A table with a row for each link rate, codec and policy, with times of jobs."""
+
+    @property
+    def jobs(self) -> Frame:
+        """A table with the times of each job in each row of `replays`, in the first draw."""
+
+    def summary(self) -> dict[str, Any]:
+        """Give all that was found, as of ``covey whatif --json``."""
+
+    def report(self, path: str | os.PathLike[str], command: str = "a Python program") -> None:
+        """Write a page with the answer, stages over time and the times of jobs."""
+
+    def _repr_html_(self) -> str: ...
+
 class Newcomer:
     """A flow that belongs to no group yet, as a host sees it."""
 
@@ -517,6 +544,18 @@ def reproduce(
     jobs: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> Reproduction: ...
+def whatif(
+    logs: list[str],
+    *,
+    link_rates: str,
+    fabric: str,
+    hosts: int | None,
+    policies: str,
+    offsets: str,
+    codecs: str,
+    seed: int,
+    jobs: int | None,
+) -> WhatIf: ...
 def run(
     trace: Trace,
     policies: Sequence[str | tuple[str, list[tuple[str, str]], Policy]],

@@ -22,6 +22,7 @@ mod run;
 mod timeline;
 mod trace;
 mod view;
+mod whatif;
 
 use pyo3::prelude::*;
 
@@ -81,4 +82,6 @@ mod _core {
     use crate::trace::{Trace, open, parse, parse_rows};
     #[pymodule_export]
     use crate::view::{Newcomer, PyView};
+    #[pymodule_export]
+    use crate::whatif::{WhatIf, whatif};
 }

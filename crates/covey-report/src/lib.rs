@@ -10,6 +10,7 @@
 //!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
 //! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON
 //! groups of flow records ───────▶ Identification ───────────▶ text, JSON, HTML page
+//! logs and their replays ───────▶ WhatIf ───────────────────▶ text, JSON, CSV, HTML page
 //! ```
 //!
 //! Nothing here runs a simulation or reads a clock: the same input gives the same bytes.
@@ -36,6 +37,7 @@ mod tenants;
 mod text;
 mod tiers;
 mod units;
+mod whatif;
 
 pub use bins::{Bin, BinMean, mean_cct_by_bin};
 pub use columns::{Column, Values, per_coflow, per_flow};
@@ -46,6 +48,7 @@ pub use figure::{Figure, Plot};
 pub use file::{check_writable, write_file_atomically};
 pub use html::{
     Appendix, Cell, CellKind, Grid, Part, Row, appendix_page, html_page, identification_page,
+    whatif_page,
 };
 pub use identification::{Agreement, Identification, Method, together_table};
 pub use jobs::{Jobs, jcts_by_share_s};
@@ -57,3 +60,5 @@ pub use stats::{Distribution, percentile};
 pub use summary::Summary;
 pub use tenants::{TenantSummary, tenants};
 pub use tiers::{FabricLoad, TraceInfo};
+pub use units::rate;
+pub use whatif::{Bar, CoflowSums, JobTimes, LogSums, Range, Replay, WhatIf, percent};

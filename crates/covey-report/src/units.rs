@@ -1,7 +1,7 @@
 //! Formats numbers for people.
 
 /// A rate of a port: `1 Gbps`.
-pub(crate) fn rate(bps: f64) -> String {
+pub fn rate(bps: f64) -> String {
     const UNITS: [&str; 5] = ["bps", "kbps", "Mbps", "Gbps", "Tbps"];
     scaled(bps, 1000.0, &UNITS)
 }

@@ -15,6 +15,7 @@ use crate::reproduce::Reproduce;
 use crate::simulate::Simulate;
 use crate::trace::Trace;
 use crate::usage;
+use crate::whatif::WhatIf;
 
 /// Coflow scheduling: published policies in one exact simulator, and for real hosts
 #[derive(Debug, Parser)]
@@ -37,6 +38,8 @@ enum Command {
     Reproduce(Reproduce),
     Trace(Trace),
     Identify(Identify),
+    #[command(name = "whatif")]
+    WhatIf(WhatIf),
     #[cfg(feature = "live")]
     #[command(flatten)]
     Live(crate::live::Command),
@@ -63,7 +66,8 @@ Examples:
   covey bound trace.txt
   covey reproduce swallow --figure 4
   covey trace info trace.txt
-  covey identify flows.csv --report groups.html{live}
+  covey identify flows.csv --report groups.html
+  covey whatif spark-events --offsets random:20{live}
 `covey COMMAND --help` says more.
 
 Exit status: 0 success; 2 wrong input or arguments; 1 any other error.{only}"
@@ -106,6 +110,7 @@ impl Command {
             Command::Reproduce(reproduce) => reproduce.run(),
             Command::Trace(trace) => trace.run(),
             Command::Identify(identify) => identify.run(),
+            Command::WhatIf(whatif) => whatif.run(),
             #[cfg(feature = "live")]
             Command::Live(live) => live.run(program),
         }

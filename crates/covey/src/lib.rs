@@ -29,6 +29,7 @@ mod simulate;
 mod trace;
 mod transform;
 mod usage;
+mod whatif;
 
 use std::ffi::OsString;
 use std::path::PathBuf;

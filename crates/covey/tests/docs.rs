@@ -4,7 +4,8 @@
 //! A marker stands on the line before each code block:
 //!
 //! - `<!-- run -->`: the test runs the block with bash, in a folder that all blocks of the page
-//!   share. The folder has a small `trace.txt`; `covey` is the program under test.
+//!   share. The folder has a small `trace.txt`, and the event logs that `scripts/example-logs.sh` writes;
+//!   `covey` is the program under test.
 //! - `<!-- run, exit 2 -->`: the same, and the block ends with that status.
 //! - `<!-- output -->`: lines that the block before it printed. `<!-- output of: COMMAND -->` names
 //!   another command. The program may print more lines, and more words at the end of a line.
@@ -214,6 +215,9 @@ fn check(page: &Page) -> String {
     let folder = tempfile::tempdir().unwrap();
     let (status, _, err) =
         bash("covey trace convert builtin:fb-like:coflows=40,ports=20 trace.txt", folder.path());
+    assert_eq!(status, Some(0), "{err}");
+    let logs = top().join("scripts/example-logs.sh");
+    let (status, _, err) = bash(&format!("'{}'", logs.display()), folder.path());
     assert_eq!(status, Some(0), "{err}");
     let mut wrong = String::new();
     let mut printed = String::new();

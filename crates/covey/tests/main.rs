@@ -20,4 +20,5 @@ mod reproduce;
 mod suggestions;
 mod testbed;
 mod units;
+mod whatif;
 mod workloads;

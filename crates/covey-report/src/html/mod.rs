@@ -9,6 +9,7 @@ mod figures;
 mod frame;
 mod identification;
 mod series;
+mod whatif;
 
 use crate::Comparison;
 use crate::table::Table;
@@ -22,6 +23,7 @@ use series::{Series, legend};
 
 pub use appendix::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
 pub use identification::identification_page;
+pub use whatif::whatif_page;
 
 /// A self-contained HTML page about a comparison: the table, the distributions of CCT and of the
 /// speed-up over the baseline, the mean CCT in Aalo's bins, the parameters, and `command`, the

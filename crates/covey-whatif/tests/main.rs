@@ -1,0 +1,3 @@
+//! Replays of logs that are known, and of such as tests make.
+
+mod known;
