@@ -295,7 +295,6 @@ impl Allocator {
     fn share_among_coflows(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         let Allocator { pass, kept, .. } = self;
         let per_port = ranking.layers == Layers::PerPort;
-        pass.scratch.changes.is_followed = !per_port;
         // Where ports divide their links, what is spare is shared already.
         let backfills = ranking.backfill != covey_core::Backfill::None && !per_port;
         pass.coflows.is_provisional = backfills;
@@ -314,7 +313,7 @@ impl Allocator {
         match ranking.layers {
             Layers::Strict => strict::serve_all(pass, kept, state, ranking)?,
             Layers::Weighted => self.weighted.serve(pass, kept, state, ranking)?,
-            Layers::PerPort => self.per_port.serve(pass, state, ranking)?,
+            Layers::PerPort => self.per_port.serve(pass, &mut self.spare, state, ranking)?,
             // Served flow by flow.
             Layers::Classes => {}
         }

@@ -13,8 +13,6 @@ pub struct Changes {
     previous_free: Vec<f64>,
     /// Links at which the entry leaves another amount than before.
     pub dirty_after: MarkedLinks,
-    /// Whether anybody reads `dirty_after`. Nobody does where ports divide their links.
-    pub is_followed: bool,
 }
 
 impl Changes {

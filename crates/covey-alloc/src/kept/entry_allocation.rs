@@ -123,16 +123,6 @@ impl EntryAllocation {
         both.map(move |(before, after)| if none { 0.0 } else { before - after })
     }
 
-    /// The same of the 64 local links from `first` on.
-    pub fn used_by_64(&self, first: usize) -> [f64; 64] {
-        if self.is_empty() {
-            return [0.0; 64];
-        }
-        let mut used = *of_64(&self.before, first);
-        used.iter_mut().zip(of_64(&self.after, first)).for_each(|(used, after)| *used -= after);
-        used
-    }
-
     /// Bytes per second that are left, by local link.
     pub fn all_left(&self) -> &[f64] {
         if self.is_empty() { &self.before } else { &self.after }
@@ -161,66 +151,6 @@ impl EntryAllocation {
     /// See [`FairLevels::limit`].
     pub fn limit(&self, position: usize) -> Option<usize> {
         self.fair.limit(position)
-    }
-
-    /// How much may be left at a link while rates stay, as long as no less than nothing is left
-    /// anywhere.
-    ///
-    /// Max-min fair rates are unique. They stay the fair ones as long as they fit and the links
-    /// that limit flows have not changed. Nothing is promised for other rates. Less than
-    /// `negligible` does not open a link.
-    pub fn slack(&self) -> impl Fn(usize, f64) -> f64 {
-        let levels = &*self.rates.levels;
-        let fair = matches!(self.decided, Some((_, Rule::MaxMin))) && !levels.is_empty();
-        let (is_empty, before) = (self.is_empty(), &*self.before);
-        move |l, negligible| {
-            if is_empty {
-                negligible
-            } else if !fair {
-                f64::NEG_INFINITY
-            } else if levels[l] == UNLIMITED {
-                f64::INFINITY
-            } else if before[l] > 0.0 {
-                0.0
-            } else {
-                negligible
-            }
-        }
-    }
-
-    /// Bytes per second that are left at local link `l`.
-    pub fn left(&self, l: usize) -> f64 {
-        if self.is_empty() { self.before[l] } else { self.after[l] }
-    }
-
-    /// The links at which another amount may be used or left than before the last decision; `None` if it does
-    /// not say. Some occur more than once.
-    pub fn written(&self) -> Option<&[u32]> {
-        self.fair.written()
-    }
-
-    /// Whether [`EntryAllocation::offer_at`] makes the next decision cost less than [`EntryAllocation::offer`].
-    pub fn follows_single_links(&self) -> bool {
-        self.fair.follows_single_links()
-    }
-
-    /// Makes `free` what is found at one link. What the coflow uses there stays the same.
-    pub fn offer_at(&mut self, l: usize, free: f64) {
-        let before = std::mem::replace(&mut self.before[l], free);
-        if before != free {
-            self.after[l] += free - before;
-            self.fair.miss(l);
-        }
-    }
-
-    /// Makes `free` what is found at the coflow's links. What the coflow uses stays the same.
-    pub fn offer(&mut self, free: &[f64]) {
-        self.fair.miss_all();
-        self.before.resize(free.len(), 0.0);
-        self.after.resize(free.len(), 0.0);
-        for ((before, after), free) in self.before.iter_mut().zip(&mut self.after).zip(free) {
-            *after += free - std::mem::replace(before, *free);
-        }
     }
 
     /// Brings `before` up to date at the dirty links (`None`: all links) of the fabric. Leaves in
@@ -330,17 +260,12 @@ impl EntryAllocation {
                 if may_follow && self.follows(coflow, group, scratch, capacity) {
                     return Ok(!(was_empty && self.is_empty()));
                 }
-                if scratch.changes.is_followed {
-                    scratch.previous_after.clone_from(&self.after);
-                }
+                scratch.previous_after.clone_from(&self.after);
                 self.decide_whole(rule, &mut flows, &mut scratch.rules)?;
                 if may_follow && !self.is_empty() {
                     self.fair.remember(coflow, scratch.rules.on_paths.opened());
                 }
-                let Changes { dirty_after, is_followed, .. } = &mut scratch.changes;
-                if *is_followed {
-                    differences(&self.after, &scratch.previous_after, dirty_after);
-                }
+                differences(&self.after, &scratch.previous_after, &mut scratch.changes.dirty_after);
             }
         }
         Ok(!(was_empty && self.is_empty()))

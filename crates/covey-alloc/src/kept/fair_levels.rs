@@ -26,8 +26,6 @@ pub struct FairLevels {
     memory: Option<Box<KeptLevels>>,
     /// Whether levels are kept.
     keeps: bool,
-    /// Whether the last decision went on from what is kept.
-    is_kept: bool,
     /// Number of flows that got a rate, added up over all decisions, since levels were last begun to be kept.
     filled: u64,
 }
@@ -50,7 +48,6 @@ impl FairLevels {
     pub fn start(&mut self) {
         self.changes.clear();
         self.tells_changes = true;
-        self.is_kept = false;
     }
 
     /// Levels are withdrawn, or given by a rule that does not say which have changed.
@@ -92,37 +89,11 @@ impl FairLevels {
         self.tells_changes.then_some(&*self.changes)
     }
 
-    /// What is free has changed at a link, of which [`FairLevels::follow`] is not told.
-    pub fn miss(&mut self, link: usize) {
-        if let Some(kept) = self.kept_mut() {
-            kept.miss([link].into_iter());
-        }
-    }
-
-    /// The same at any links.
-    pub fn miss_all(&mut self) {
-        if let Some(kept) = self.kept_mut() {
-            kept.miss_all();
-        }
-    }
-
     /// What is free has changed at some links, and the levels are to stay.
     pub fn stay(&mut self, links: &MarkedLinks) {
         if let Some(kept) = self.kept_mut() {
-            kept.stay(links);
-            self.is_kept = true;
+            kept.miss(links.iter());
         }
-    }
-
-    /// Whether the next decision costs less if it is known at which links other amounts are free.
-    pub fn follows_single_links(&self) -> bool {
-        self.kept().is_some_and(KeptLevels::follows_single_links)
-    }
-
-    /// The links at which another amount may be used or left than before the last decision; `None` if it does
-    /// not say. Some occur more than once.
-    pub fn written(&self) -> Option<&[u32]> {
-        self.kept().filter(|_| self.is_kept)?.written()
     }
 
     /// Whether [`FairLevels::limit`] is known.
@@ -169,7 +140,6 @@ impl FairLevels {
         } else {
             return false;
         }
-        self.is_kept = true;
         self.flows = Some(now);
         true
     }

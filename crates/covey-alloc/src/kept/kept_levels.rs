@@ -25,8 +25,6 @@ pub struct KeptLevels {
     unseen: Vec<u32>,
     /// Whether there may be others.
     all_unseen: bool,
-    /// Where there are many links, those that [`KeptLevels::write`] has looked at last; some occur twice.
-    written: Vec<u32>,
 }
 
 impl KeptLevels {
@@ -37,7 +35,7 @@ impl KeptLevels {
         capacity: impl ExactSizeIterator<Item = f64> + Clone,
         free: &[f64],
     ) {
-        let KeptLevels { bundles, levels, unseen, all_unseen, .. } = self;
+        let KeptLevels { bundles, levels, unseen, all_unseen } = self;
         unseen.clear();
         *all_unseen = false;
         let links = demand.links().len();
@@ -59,28 +57,6 @@ impl KeptLevels {
         let room = (most + 1).saturating_sub(self.unseen.len());
         self.unseen.extend(links.take(room).map(|l| l as u32));
         self.all_unseen |= self.unseen.len() > most;
-    }
-
-    /// The same at any links.
-    pub fn miss_all(&mut self) {
-        self.all_unseen = true;
-    }
-
-    /// The levels stay although another amount is free at some links, and what is left there follows it.
-    pub fn stay(&mut self, links: &MarkedLinks) {
-        self.miss(links.iter());
-        self.written.clear();
-        self.written.extend(links.iter().map(|l| l as u32));
-    }
-
-    /// Whether less is done if it is known at which links another amount is free.
-    pub fn follows_single_links(&self) -> bool {
-        !self.levels.is_dense()
-    }
-
-    /// The links at which another amount may be used or left than before, some of them twice; `None` if all may.
-    pub fn written(&self) -> Option<&[u32]> {
-        self.follows_single_links().then_some(&*self.written)
     }
 
     /// Brings the levels up to date. Some flows have ended, and other amounts are `free`: if there are many links, at
@@ -118,10 +94,6 @@ impl KeptLevels {
             *level = limited(*now);
         }
         self.write_after(free, after, dirty_after);
-        if !self.levels.is_dense() {
-            self.written.clear();
-            self.written.extend(0..free.len() as u32);
-        }
     }
 
     /// Writes down the same after [`KeptLevels::follow`].
@@ -138,13 +110,11 @@ impl KeptLevels {
         if self.levels.is_dense() {
             return self.write_after(free, after, dirty_after);
         }
-        self.written.clear();
-        self.written.append(&mut self.unseen);
-        self.written.extend(self.levels.touched().map(|link| link as u32));
-        for &l in &self.written {
-            let now = left(self.levels.link(l as usize), free[l as usize], after[l as usize]);
-            if std::mem::replace(&mut after[l as usize], now) != now {
-                dirty_after.insert(l as usize);
+        let unseen = self.unseen.drain(..).map(|l| l as usize);
+        for l in unseen.chain(self.levels.touched()) {
+            let now = left(self.levels.link(l), free[l], after[l]);
+            if std::mem::replace(&mut after[l], now) != now {
+                dirty_after.insert(l);
             }
         }
     }

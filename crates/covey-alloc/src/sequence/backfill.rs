@@ -11,8 +11,8 @@
 //!   nothing idle which the coflow could use.
 //! - What the next coflow finds: [`FoundSpare::leave`](crate::kept::found_spare::FoundSpare::leave).
 //!
-//! Where ports divide their links, none of this runs: [`PerPort`](super::per_port::PerPort) has a backfill
-//! of its own. `backfill` in `tests/allocators/common/naive.rs` is the same in its slow and obvious form.
+//! Where ports divide their links, [`PerPort`](super::per_port) has each coflow share again by the rule of its entry.
+//! `backfill` in `tests/allocators/common/naive.rs` is the same in its slow and obvious form.
 //!
 //! The result depends on the order, on what is left of each flow and on capacities, not on what
 //! happened before. It does not depend on the time of the round either: MADD and
@@ -66,18 +66,28 @@ impl SpareSharing {
         self.start(&pass.free, state.fabric().capacity());
         if kept.is_on {
             let mut steps = std::mem::take(&mut kept.backfill_steps);
-            let mut visit = Visit { pass, state, kind: ranking.backfill, sharing: self };
+            let mut visit = Visit { pass, state, kind: Some(ranking.backfill), sharing: self };
             let result = visit.visit_steps(kept, ranking, &mut steps);
             kept.backfill_steps = steps;
             result
         } else {
-            let mut visit = Visit { pass, state, kind: ranking.backfill, sharing: self };
-            let mut entries = ranking.entries.iter().map(|(_, entry)| entry);
-            entries.try_for_each(|entry| match entry.group {
-                Group::Coflow(id) => visit.visit(id, entry, false),
-                _ => Ok(()),
-            })
+            Visit { pass, state, kind: Some(ranking.backfill), sharing: self }.visit_all(ranking)
         }
+    }
+
+    /// Where ports divide their links: has each coflow share again, by the rule of its entry, what it has from its
+    /// own shares of links and what is left `free`.
+    ///
+    /// # Errors
+    /// When the plan is wrong.
+    pub fn share_again(
+        &mut self,
+        pass: &mut Pass,
+        state: &State,
+        ranking: &Ranking,
+    ) -> Result<(), PlanError> {
+        self.start(&pass.free, state.fabric().capacity());
+        Visit { pass, state, kind: None, sharing: self }.visit_all(ranking)
     }
 
     /// The spare capacity is what the entries have left `free`.
@@ -97,11 +107,29 @@ impl SpareSharing {
 struct Visit<'a> {
     pass: &'a mut Pass,
     state: &'a State,
-    kind: covey_core::Backfill,
+    /// `None` where ports divide their links.
+    kind: Option<covey_core::Backfill>,
     sharing: &'a mut SpareSharing,
 }
 
 impl Visit<'_> {
+    /// Visits all coflows that the plan names as a whole.
+    fn visit_all(&mut self, ranking: &Ranking) -> Result<(), PlanError> {
+        ranking.entries.iter().try_for_each(|(_, entry)| match entry.group {
+            Group::Coflow(id) => self.visit(id, entry, false),
+            _ => Ok(()),
+        })
+    }
+
+    /// The rule by which a coflow shares what it has and what is spare; `None` if it keeps what it has.
+    fn rule_of(&self, entry: Rule, has_something: bool) -> Option<Rule> {
+        match self.kind {
+            None => Some(entry),
+            Some(covey_core::Backfill::Greedy) => rule_of(entry, has_something),
+            Some(_) => rule_of(entry, has_something).filter(|_| !has_something),
+        }
+    }
+
     /// In a plan that is kept, visits the coflows that have a step.
     fn visit_steps(
         &mut self,
@@ -233,6 +261,8 @@ impl Visit<'_> {
     fn visit(&mut self, id: CoflowId, entry: &Entry, at_new_place: bool) -> Result<(), PlanError> {
         let (coflow, capacity) = (self.state.coflow(id), self.state.fabric().capacity());
         let demand = coflow.demand();
+        let is_empty = self.pass.coflows[id].provisional.is_empty();
+        let rule = self.rule_of(entry.rule, !is_empty);
         let Pass { coflows, scratch, is_from_scratch, .. } = &mut *self.pass;
         let SpareSharing { spare, found } = &mut *self.sharing;
         let pass = coflows.pass;
@@ -247,16 +277,12 @@ impl Visit<'_> {
         if was_visited && mine.dirty.is_empty() && !has_other_share {
             return Ok(());
         }
-        let is_empty = allocation.provisional.is_empty();
         let could_not_send =
             was_visited && !has_other_share && is_empty && allocation.is_provisional;
         let can_send =
             || (!could_not_send || mine.may_open(demand)) && can_send(demand, &mine.found);
-        // Spare capacity is for a coflow whose rule takes it, if backfill is greedy or the coflow got
-        // nothing, and if it can send then.
-        let rule = rule_of(entry.rule, !is_empty)
-            .filter(|_| self.kind == covey_core::Backfill::Greedy || is_empty)
-            .filter(|_| !is_empty || can_send());
+        // Spare capacity is for a coflow whose rule takes it, and that can send then.
+        let rule = rule.filter(|_| !is_empty || can_send());
         let Some(rule) = rule else {
             mine.leave_all(demand, allocation.is_provisional, capacity, spare);
             allocation.main.clear();

@@ -4,13 +4,12 @@
 //! changed. The other files decide what is free for each entry: [`strict`] serves each entry from
 //! what those before it leave, [`kept_strict`] does the same where a plan is kept, at the entries
 //! that have a step only; [`weighted`] divides links among layers; [`per_port`] serves from the
-//! shares of links that each port's node has set ([`link_shares`]), and again only where a coflow is
-//! out of its [`bounds`]; [`backfill`] offers what all entries together have left.
+//! shares of links that each port's node has set ([`link_shares`]); [`backfill`] offers what all
+//! entries together have left.
 //!
 //! How the flows of one entry share is not decided here: `rules` do that.
 
 pub mod backfill;
-pub mod bounds;
 pub mod kept_strict;
 pub mod link_shares;
 pub mod pass;
