@@ -1,10 +1,10 @@
 //! The capacity that the entries served so far have left.
 
 use covey_core::Demand;
-use covey_core::LinkSet;
 use covey_core::sets::bits::{has_bit, set_bit};
+use covey_core::sets::link_set::LinkSet;
 use covey_core::sets::marked_links::MarkedLinks;
-use covey_core::sets::simd::{bitmask, blend, of_64, of_64_mut};
+use covey_core::sets::simd::bitmask;
 
 /// Part of a link's capacity that counts as nothing. Rounding leaves such residues.
 pub const NEGLIGIBLE: f64 = 1e-9;
@@ -76,17 +76,6 @@ impl FreeCapacity {
         set_bit(&mut self.open, link, after > capacity[link] * NEGLIGIBLE);
     }
 
-    /// Sets what is `left` at those of the 64 links from `first` on that have a bit in `dirty`, and become so.
-    pub fn leave_some(&mut self, first: usize, dirty: u64, left: &[f64; 64], capacity: &[f64]) {
-        if dirty != 0 {
-            let at = first / 64;
-            self.dirty.insert_all(at, dirty);
-            blend(of_64_mut(&mut self.amount, first), left, dirty);
-            let open = open_links(left, of_64(capacity, first));
-            self.open[at] = self.open[at] & !dirty | open & dirty;
-        }
-    }
-
     /// Sets what is `left` at those links of a coflow that are `dirty` from here on; both by local link.
     pub fn leave_dirty(
         &mut self,
@@ -95,11 +84,7 @@ impl FreeCapacity {
         left: &[f64],
         capacity: &[f64],
     ) {
-        for whole in demand.set().whole_words() {
-            let differ = dirty.run(whole.local);
-            self.leave_some(whole.link, differ, of_64(left, whole.local), capacity);
-        }
-        for l in dirty.common(demand.set().others()) {
+        for l in dirty.iter() {
             let link = demand.links()[l].index();
             self.dirty.insert(link);
             self.leave(link, left[l], capacity);
@@ -125,13 +110,4 @@ pub fn usable(free: &[f64], capacity: &[f64], link: usize) -> f64 {
 /// The same of one link.
 pub fn usable_amount(free: f64, capacity: f64) -> f64 {
     if free > capacity * NEGLIGIBLE { free } else { 0.0 }
-}
-
-/// [`usable`] of 64 neighbouring links, in a form that compiles to vector instructions.
-pub fn usable_of(free: &[f64; 64], capacity: &[f64; 64]) -> [f64; 64] {
-    let mut usable = [0.0; 64];
-    for ((usable, free), capacity) in usable.iter_mut().zip(free).zip(capacity) {
-        *usable = usable_amount(*free, *capacity);
-    }
-    usable
 }

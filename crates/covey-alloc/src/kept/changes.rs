@@ -1,7 +1,6 @@
 //! What has changed for one entry since its previous decision.
 
 use covey_core::sets::marked_links::MarkedLinks;
-use covey_core::sets::simd::{bitmask, blend};
 
 /// How what an entry finds differs from its previous decision, and how what it leaves does. Links have their local
 /// numbers.
@@ -31,21 +30,6 @@ impl Changes {
             self.dirty.insert(l);
             self.previous_free[l] = before;
         }
-    }
-
-    /// The same at those of the 64 links from `first` on that have a bit in `looked_at`.
-    pub fn find_run(
-        &mut self,
-        first: usize,
-        looked_at: u64,
-        before: &mut [f64; 64],
-        now: &[f64; 64],
-    ) {
-        let differ =
-            looked_at & bitmask(now.iter().zip(&*before).map(|(now, before)| now != before));
-        self.dirty.insert_run(first, differ);
-        self.previous_free[first..first + 64].copy_from_slice(before);
-        blend(before, now, differ);
     }
 
     /// Dirty links, each with what was free there.

@@ -7,16 +7,14 @@ use super::incremental_matching::{MatchedFlows, MatchingScratch};
 use super::plan_place::PlanPlace;
 use crate::error::PlanError;
 use crate::flow_rate::FlowRate;
-use crate::free_capacity::{usable, usable_of};
+use crate::free_capacity::usable;
 use crate::rules::list;
 use crate::rules::madd::{Madd, is_madd};
 use crate::rules::max_min::UNLIMITED;
 use crate::rules::sharing::{EntryFlows, Rates, RuleScratch, SharingRule, can_send};
 use covey_core::CoflowId;
 use covey_core::Demand;
-use covey_core::sets::bits::bits;
-use covey_core::sets::link_set::WholeWord;
-use covey_core::sets::simd::{differences, of_64, of_64_mut};
+use covey_core::sets::simd::differences;
 use covey_core::state::CoflowState;
 use covey_core::{Entry, Group, Rule};
 
@@ -176,22 +174,8 @@ impl EntryAllocation {
             }
             return;
         };
-        let set = demand.set();
-        let mut whole = set.whole_words();
-        for (k, word) in set.words().iter().enumerate() {
-            let here = word.bits & dirty[word.at as usize];
-            if here == 0 {
-                continue;
-            }
-            if let Some(whole) = WholeWord::next(&mut whole, k) {
-                let now = usable_of(of_64(free, whole.link), of_64(capacity, whole.link));
-                changes.find_run(whole.local, here, of_64_mut(before, whole.local), &now);
-            } else {
-                for bit in bits([here].into_iter()) {
-                    let l = set.local_in(k, bit);
-                    changes.find(l, &mut before[l], usable(64 * word.at as usize + bit));
-                }
-            }
+        for (link, l) in demand.set().common(dirty) {
+            changes.find(l, &mut before[l], usable(link));
         }
     }
 

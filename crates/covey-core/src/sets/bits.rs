@@ -98,17 +98,6 @@ impl BitSet {
         self.0.fill(0);
     }
 
-    /// Removes all numbers, and makes room for those below `len`.
-    pub fn restart(&mut self, len: usize) {
-        self.0.clear();
-        self.0.resize(len.div_ceil(64), 0);
-    }
-
-    /// Makes room for numbers below `len`.
-    pub fn make_room(&mut self, len: usize) {
-        self.0.resize(len.div_ceil(64).max(self.0.len()), 0);
-    }
-
     /// The numbers, ascending.
     pub fn iter(&self) -> impl Iterator<Item = usize> + '_ {
         bits(self.0.iter().copied())

@@ -1,6 +1,6 @@
 //! Links of a fabric with local numbers.
 
-use crate::sets::bits::{BitSet, bits};
+use crate::sets::bits::bits;
 use crate::sets::clone_in_place::clone_in_place;
 use crate::sets::link_bits::{LinkWord, common_bits};
 use crate::values::ids::LinkId;
@@ -16,43 +16,9 @@ pub struct LinkSet {
     local: Vec<u32>,
     /// Whether the words follow each other from the fabric's first on.
     is_dense: bool,
-    /// Some or all words of which all 64 links are in the set, with local numbers that follow each other; ascending.
-    whole: Vec<WholeWord>,
-    /// Local numbers of all links of the other words.
-    others: BitSet,
 }
 
-clone_in_place!(LinkSet { words, before, local, is_dense, whole, others });
-
-/// 64 neighbouring links, all of which are in a set, with local numbers that follow each other: what is known of
-/// them stands in a row, in order of the fabric as in local order.
-///
-/// A wide coflow crosses nearly all links of a FatTree, and a third of them change from pass to pass. Worked out 64 at
-/// a time, they take `aalo` from 12.2 to 10.5 s of CPU on four fifths of the public Facebook trace, `fat-tree:k=8` (the
-/// least of three runs each).
-#[derive(Debug, Clone, Copy)]
-pub struct WholeWord {
-    /// Index in [`LinkSet::words`].
-    pub word: usize,
-    /// The first link.
-    pub link: usize,
-    /// Its local number.
-    pub local: usize,
-}
-
-impl WholeWord {
-    /// The first of some whole words that is the one with index `word`, if it is among them. Those before it are taken
-    /// away: words are asked for in ascending order.
-    #[inline]
-    pub fn next(whole: &mut &[WholeWord], word: usize) -> Option<WholeWord> {
-        while let [first, rest @ ..] = whole
-            && first.word < word
-        {
-            *whole = rest;
-        }
-        whole.first().filter(|first| first.word == word).copied()
-    }
-}
+clone_in_place!(LinkSet { words, before, local, is_dense });
 
 impl LinkSet {
     /// Removes all links.
@@ -61,43 +27,12 @@ impl LinkSet {
         self.before.clear();
         self.local.clear();
         self.is_dense = true;
-        self.whole.clear();
-        self.others.clear();
     }
 
     /// Replaces the set by these links. Their local numbers are their positions.
     pub(crate) fn rebuild(&mut self, links: &[LinkId]) {
         self.clear();
         links.iter().for_each(|link| _ = self.insert(link.index()));
-        self.find_whole();
-    }
-
-    /// Tells the whole words from the others.
-    fn find_whole(&mut self) {
-        self.others.restart(self.count());
-        for (word, it) in self.words.iter().enumerate() {
-            let first = self.before[word] as usize;
-            let numbers = &self.local[first..first + it.bits.count_ones() as usize];
-            let follow = numbers.iter().zip(numbers[0]..).all(|(local, follows)| *local == follows);
-            if it.bits == u64::MAX && follow {
-                let (link, local) = (64 * it.at as usize, numbers[0] as usize);
-                self.whole.push(WholeWord { word, link, local });
-            } else {
-                numbers.iter().for_each(|&local| self.others.insert(local as usize));
-            }
-        }
-    }
-
-    /// The words of which all 64 links are in the set, with local numbers that follow each other; ascending.
-    #[inline]
-    pub fn whole_words(&self) -> &[WholeWord] {
-        &self.whole
-    }
-
-    /// Local numbers of the links that are in no [whole word](LinkSet::whole_words).
-    #[inline]
-    pub fn others(&self) -> &BitSet {
-        &self.others
     }
 
     /// Adds a link, if it is not in the set, and gives it the next local number. Returns its local
@@ -117,8 +52,6 @@ impl LinkSet {
             self.before[k + 1..].iter_mut().for_each(|before| *before += 1);
             let local = self.count();
             self.local.insert(rank, local as u32);
-            self.others.make_room(local + 1);
-            self.others.insert(local);
         }
         self.local[rank] as usize
     }
@@ -138,12 +71,6 @@ impl LinkSet {
     #[inline]
     pub fn words(&self) -> &[LinkWord] {
         &self.words
-    }
-
-    /// Whether the words follow each other from the fabric's first on.
-    #[inline]
-    pub fn is_dense(&self) -> bool {
-        self.is_dense
     }
 
     /// Index in [`LinkSet::words`] of the word of a link that is in the set.
@@ -233,24 +160,6 @@ mod tests {
         others[1] = 1 << 1 | 1 << 2;
         assert!(a.meets(&others));
         assert_eq!(a.common(&others).collect::<Vec<_>>(), [(65, 3)]);
-    }
-
-    #[test]
-    fn whole_words_are_those_with_all_links_in_order() {
-        // The first word has all links in order, the second has one missing, and the third is in another order.
-        let mut links: Vec<u32> = (0..64).chain(64..127).chain(128..192).collect();
-        links.swap(130, 131);
-        let mut mixed = set(&links);
-        let whole = |set: &LinkSet| {
-            set.whole_words().iter().map(|it| (it.word, it.link, it.local)).collect::<Vec<_>>()
-        };
-        assert_eq!(whole(&mixed), [(0, 0, 0)]);
-        assert_eq!(mixed.others().iter().collect::<Vec<_>>(), (64..191).collect::<Vec<_>>());
-        assert_eq!(mixed.insert(127), 191);
-        assert_eq!((whole(&mixed).len(), mixed.others().contains(191)), (1, true));
-        let later = set(&(0..3).chain(64..192).collect::<Vec<_>>());
-        assert_eq!(whole(&later), [(1, 64, 3), (2, 128, 67)]);
-        assert_eq!(later.others().iter().collect::<Vec<_>>(), [0, 1, 2]);
     }
 
     #[test]

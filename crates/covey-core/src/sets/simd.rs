@@ -79,46 +79,9 @@ pub fn differences(a: &[f64], b: &[f64], positions: &mut MarkedLinks) {
     }
 }
 
-/// 64 numbers, from one of them on.
-#[inline]
-pub fn of_64(numbers: &[f64], first: usize) -> &[f64; 64] {
-    numbers[first..].first_chunk().expect("64 numbers")
-}
-
-/// The same, to be written.
-#[inline]
-pub fn of_64_mut(numbers: &mut [f64], first: usize) -> &mut [f64; 64] {
-    numbers[first..].first_chunk_mut().expect("64 numbers")
-}
-
-/// Replaces those of 64 numbers that have a bit in `which`, in a form that compiles to vector instructions.
-pub fn blend(numbers: &mut [f64; 64], by: &[f64; 64], which: u64) {
-    for (k, (numbers, by)) in numbers.chunks_mut(4).zip(by.chunks(4)).enumerate() {
-        let masks = &MASKS[(which >> (4 * k) & 15) as usize];
-        for ((number, by), mask) in numbers.iter_mut().zip(by).zip(masks) {
-            *number = f64::from_bits(number.to_bits() & !mask | by.to_bits() & mask);
-        }
-    }
-}
-
-/// For each four bits, a mask for each bit.
-static MASKS: [[u64; 4]; 16] = {
-    let mut masks = [[0; 4]; 16];
-    let mut four = 0;
-    while four < masks.len() {
-        let mut k = 0;
-        while k < 4 {
-            masks[four][k] = if four >> k & 1 == 1 { u64::MAX } else { 0 };
-            k += 1;
-        }
-        four += 1;
-    }
-    masks
-};
-
 #[cfg(test)]
 mod tests {
-    use super::{blend, differences, min_by_lane, minimum, positions_where};
+    use super::{differences, min_by_lane, minimum, positions_where};
     use crate::sets::marked_links::MarkedLinks;
 
     #[test]
@@ -164,17 +127,5 @@ mod tests {
         }
         assert_eq!(differences(&[0.0, 1.0], &[0.0]), [0, 1]);
         assert_eq!(differences(&[f64::INFINITY], &[f64::INFINITY]), []);
-    }
-
-    #[test]
-    fn numbers_are_replaced_where_there_is_a_bit() {
-        let by: Vec<f64> = (0..64).map(f64::from).collect();
-        for which in [0, u64::MAX, 1 << 63 | 0b1101_0010_1100] {
-            let mut numbers = [-1.0; 64];
-            blend(&mut numbers, by.as_slice().try_into().unwrap(), which);
-            for (k, number) in numbers.iter().enumerate() {
-                assert_eq!(*number, if which >> k & 1 == 1 { k as f64 } else { -1.0 });
-            }
-        }
     }
 }
