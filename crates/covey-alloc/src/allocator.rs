@@ -19,16 +19,13 @@ use covey_core::state::State;
 use covey_core::{Group, Layers, Plan, Rank, Ranking};
 
 /// The number of entries above which a pass over a plan that is kept goes by steps. With fewer
-/// entries the pass goes through all of them, which costs less. Measured on coflows of four flows
-/// that come at once: `fifo` costs the same either way at about 500 entries, `sebf`, which
-/// backfills, at about 5,000.
+/// entries, or with backfill, the pass goes through all of them, which costs less.
 const MAX_WHOLE: usize = 512;
-const MAX_WHOLE_WITH_BACKFILL: usize = 4096;
 
 /// Turns plans into rates, and remembers them.
 #[derive(Debug, Default)]
 pub struct Allocator {
-    /// Overrides [`MAX_WHOLE`] and [`MAX_WHOLE_WITH_BACKFILL`].
+    /// Overrides [`MAX_WHOLE`].
     max_whole: Option<usize>,
     pass: Pass,
     kept: KeptPlan,
@@ -55,13 +52,11 @@ impl Allocator {
     /// Whether a pass is to go by steps. Once it does, it goes on to until the plan has half as
     /// many entries.
     fn goes_by_steps(&self, ranking: &Ranking) -> bool {
-        let max = match ranking.backfill {
-            covey_core::Backfill::None => MAX_WHOLE,
-            _ => MAX_WHOLE_WITH_BACKFILL,
-        };
-        let max = self.max_whole.unwrap_or(max);
+        let max = self.max_whole.unwrap_or(MAX_WHOLE);
         let enough = if self.kept.is_on { max / 2 } else { max };
-        ranking.is_kept && ranking.layers != Layers::PerPort && ranking.entries.len() > enough
+        let has_one_pass =
+            ranking.backfill == covey_core::Backfill::None && ranking.layers != Layers::PerPort;
+        ranking.is_kept && has_one_pass && ranking.entries.len() > enough
     }
 
     /// Forgets everything but its memory.
@@ -318,7 +313,7 @@ impl Allocator {
             Layers::Classes => {}
         }
         if backfills {
-            self.spare.share(pass, kept, state, ranking)?;
+            self.spare.share(pass, state, ranking, Some(ranking.backfill))?;
         }
         pass.end(state);
         Ok(())

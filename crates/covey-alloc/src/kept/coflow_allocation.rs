@@ -263,7 +263,6 @@ impl CoflowAllocation {
     pub(crate) fn clear(&mut self) {
         self.parts_mut().for_each(EntryAllocation::restart);
         self.spare.clear();
-        self.spare.waits.forget();
         self.is_provisional = false;
         self.switched_in = 0;
         self.source = Source::Nobody;

@@ -2,13 +2,8 @@
 
 use std::mem::take;
 
-use super::pass_steps::PassSteps;
-use super::plan_place::Waits;
 use crate::free_capacity::FreeCapacity;
 use covey_core::Demand;
-use covey_core::LinkId;
-use covey_core::Rank;
-use covey_core::sets::bits::set_bit;
 
 /// What rounding makes of an amount at a link, as a part of its capacity.
 const ROUNDING: f64 = 1e-12;
@@ -24,10 +19,6 @@ pub struct FoundSpare {
     pub dirty: Vec<u32>,
     /// Whether backfill has come to the coflow since its flows last changed.
     pub is_visited: bool,
-    /// Whether it has a step of backfill, in a plan that is kept.
-    pub has_step: bool,
-    /// The links for which it waits, in a plan that is kept.
-    pub waits: Waits,
 }
 
 impl FoundSpare {
@@ -35,20 +26,6 @@ impl FoundSpare {
         self.found.clear();
         self.rest.clear();
         self.is_visited = false;
-        self.has_step = false;
-    }
-
-    /// The coflow leaves its place in a plan that is kept. Those behind it find what it had.
-    pub fn leave_place(&mut self, rank: Rank, links: &[LinkId], steps: &mut PassSteps) {
-        if self.waits.is_waiting() {
-            self.waits.end(rank, steps);
-        } else {
-            steps.remove(rank);
-            if self.has_step && self.found != self.rest {
-                steps.leave(rank, links, self.found.iter().copied(), self.rest.iter().copied());
-            }
-        }
-        self.clear();
     }
 
     /// The coflow's flows have changed.
@@ -57,18 +34,11 @@ impl FoundSpare {
     }
 
     /// Writes down what is `spare` now. Behind the coflow no link is dirty unless it leaves another
-    /// amount. At a place where it had no step before it finds `at_new_place`, by link of the
-    /// fabric. Returns whether nothing is known of the previous pass.
-    pub fn find(
-        &mut self,
-        demand: &Demand,
-        at_new_place: Option<&[f64]>,
-        spare: &mut FreeCapacity,
-    ) -> bool {
+    /// amount. Returns whether nothing is known of the previous pass.
+    pub fn find(&mut self, demand: &Demand, spare: &mut FreeCapacity) -> bool {
         self.dirty.clear();
         if self.found.is_empty() {
-            let now = at_new_place.unwrap_or(&spare.amount);
-            self.found.extend(demand.links().iter().map(|link| now[link.index()]));
+            self.found.extend(demand.links().iter().map(|link| spare.amount[link.index()]));
             self.rest.clone_from(&self.found);
             self.dirty.extend(0..self.found.len() as u32);
             return true;
@@ -104,7 +74,6 @@ impl FoundSpare {
                 self.rest[l] = spare.amount[link];
                 spare.dirty.insert(link);
             }
-            set_bit(&mut spare.open, link, spare.amount[link] > 0.0);
         }
     }
 

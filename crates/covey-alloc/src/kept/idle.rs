@@ -151,19 +151,6 @@ fn wait_for(demand: &Demand, flows: impl Iterator<Item = usize>, waits: &mut Vec
     }
 }
 
-/// Whether a rule may give anything to a coflow that finds something at the links for which
-/// `is_open` returns true. For a coflow with many flows this is not worked out, and the answer is
-/// yes.
-pub fn may_get(demand: &Demand, rule: Rule, is_open: impl Fn(usize) -> bool) -> bool {
-    let is_open = |l: usize| is_open(demand.links()[l].index());
-    if needs_all(rule) {
-        (0..demand.links().len()).all(|l| demand.count()[l] == 0 || is_open(l))
-    } else {
-        demand.unfinished() > MAX_WAITING_FLOWS
-            || demand.active().any(|p| demand.path(p).all(is_open))
-    }
-}
-
 /// Whether a rule gives nothing when a link that the coflow needs is full.
 fn needs_all(rule: Rule) -> bool {
     list::with(rule, |rule| rule.needs_all_links())

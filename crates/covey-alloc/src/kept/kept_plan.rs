@@ -28,12 +28,9 @@ pub struct KeptPlan {
     touched: Vec<CoflowId>,
     /// The steps: of each layer where layers have weights, else of all layers together.
     pub steps: Vec<PassSteps>,
-    pub backfill_steps: PassSteps,
     pub by_layer: bool,
     /// By layer, how many entries have flows on each link, where layers have weights.
     pub claims: Vec<Claims>,
-    /// Entries for whole coflows that had a step on this pass, in order.
-    pub served: Vec<PlacedEntry>,
     /// By link, what an entry finds that has come to a new place.
     pub found: Vec<f64>,
     /// The links of the present entry that were dirty and open before it: bits of the words of its
@@ -55,13 +52,6 @@ impl KeptPlan {
     pub fn touch(&mut self, id: CoflowId) {
         if self.is_on && self.touched.last() != Some(&id) {
             self.touched.push(id);
-        }
-    }
-
-    /// An entry has had a step, after which backfill may give its coflow something else.
-    pub fn serve(&mut self, placed: PlacedEntry) {
-        if let Group::Coflow(_) = placed.entry.group {
-            self.served.push(placed);
         }
     }
 
@@ -87,7 +77,6 @@ impl KeptPlan {
         ranking: &Ranking,
         is_from_scratch: bool,
     ) -> Result<(), PlanError> {
-        self.served.clear();
         let mut edits = std::mem::take(&mut self.edits);
         let mut touched = std::mem::take(&mut self.touched);
         let result = if is_from_scratch {
@@ -105,12 +94,9 @@ impl KeptPlan {
     /// No entry has a place.
     fn start_from_scratch(&mut self, coflows: &mut Allocations, state: &State) {
         self.steps.iter_mut().for_each(PassSteps::clear);
-        self.backfill_steps.clear();
         self.claims.iter_mut().for_each(Claims::clear);
         for &id in state.present() {
             let allocation = &mut coflows[id];
-            allocation.spare.waits.forget();
-            allocation.spare.clear();
             allocation.parts_mut().for_each(|part| part.place.forget());
         }
     }
@@ -203,12 +189,7 @@ impl KeptPlan {
         let had_something = !part.is_empty();
         part.clear();
         part.decided_in = pass;
-        if which == Which::Provisional {
-            allocation.main.clear();
-            allocation.main.decided_in = pass;
-            allocation.set_provisional(true, pass);
-            coflows.report(id);
-        } else if had_something {
+        if had_something {
             coflows.report(id);
         }
     }
@@ -242,9 +223,6 @@ impl KeptPlan {
                 let (before, left) = (part.before.iter(), part.all_left().iter());
                 steps.leave(rank, links, before.copied(), left.copied());
             }
-        }
-        if which == Which::Provisional {
-            allocation.spare.leave_place(rank, links, &mut self.backfill_steps);
         }
     }
 

@@ -25,15 +25,11 @@ use crate::free_capacity::FreeCapacity;
 use crate::kept::changes::Changes;
 use crate::kept::entry_allocation::EntryAllocation;
 use crate::kept::found_spare::is_same;
-use crate::kept::idle;
-use crate::kept::kept_plan::KeptPlan;
-use crate::kept::pass_steps::{PassStep, PassSteps};
-use crate::kept::target::{PlacedEntry, Which, coflow_of};
+use crate::kept::target::Which;
 use crate::rules::list;
 use crate::rules::sharing::can_send;
 use covey_core::CoflowId;
 use covey_core::Demand;
-use covey_core::sets::bits::set_bit;
 use covey_core::state::State;
 use covey_core::{Entry, Group, Ranking, Rule};
 
@@ -42,64 +38,35 @@ use covey_core::{Entry, Group, Ranking, Rule};
 pub struct SpareSharing {
     /// After the coflows visited so far. Amounts are without negligible residues.
     spare: FreeCapacity,
-    /// By link, what a coflow finds that has come to a new place.
-    found: Vec<f64>,
-}
-
-/// The rule by which a coflow shares what it has and what is spare; `None` if it keeps what it has.
-fn rule_of(entry: Rule, has_something: bool) -> Option<Rule> {
-    list::with(entry, |rule| rule.in_backfill(has_something))
 }
 
 impl SpareSharing {
-    /// Shares what all entries have left, after each has been served provisionally.
+    /// Shares what all entries have left `free`, after each has been served provisionally. Where ports divide their
+    /// links, `backfill` is `None`: each coflow shares again by the rule of its entry.
     ///
     /// # Errors
     /// When the plan is wrong.
     pub fn share(
         &mut self,
         pass: &mut Pass,
-        kept: &mut KeptPlan,
         state: &State,
         ranking: &Ranking,
+        backfill: Option<covey_core::Backfill>,
     ) -> Result<(), PlanError> {
         self.start(&pass.free, state.fabric().capacity());
-        if kept.is_on {
-            let mut steps = std::mem::take(&mut kept.backfill_steps);
-            let mut visit = Visit { pass, state, kind: Some(ranking.backfill), sharing: self };
-            let result = visit.visit_steps(kept, ranking, &mut steps);
-            kept.backfill_steps = steps;
-            result
-        } else {
-            Visit { pass, state, kind: Some(ranking.backfill), sharing: self }.visit_all(ranking)
-        }
-    }
-
-    /// Where ports divide their links: has each coflow share again, by the rule of its entry, what it has from its
-    /// own shares of links and what is left `free`.
-    ///
-    /// # Errors
-    /// When the plan is wrong.
-    pub fn share_again(
-        &mut self,
-        pass: &mut Pass,
-        state: &State,
-        ranking: &Ranking,
-    ) -> Result<(), PlanError> {
-        self.start(&pass.free, state.fabric().capacity());
-        Visit { pass, state, kind: None, sharing: self }.visit_all(ranking)
+        let mut visit = Visit { pass, state, backfill, spare: &mut self.spare };
+        ranking.entries.iter().try_for_each(|(_, entry)| match entry.group {
+            Group::Coflow(id) => visit.visit(id, entry),
+            _ => Ok(()),
+        })
     }
 
     /// The spare capacity is what the entries have left `free`.
     fn start(&mut self, free: &FreeCapacity, capacity: &[f64]) {
-        let FreeCapacity { amount, dirty, open } = &mut self.spare;
+        let FreeCapacity { amount, dirty, .. } = &mut self.spare;
         dirty.copy(&free.dirty);
         amount.resize(capacity.len(), 0.0);
-        open.resize(free.open.len(), 0);
-        for link in dirty.iter() {
-            amount[link] = free.usable(capacity, link);
-            set_bit(open, link, amount[link] > 0.0);
-        }
+        dirty.iter().for_each(|link| amount[link] = free.usable(capacity, link));
     }
 }
 
@@ -108,170 +75,37 @@ struct Visit<'a> {
     pass: &'a mut Pass,
     state: &'a State,
     /// `None` where ports divide their links.
-    kind: Option<covey_core::Backfill>,
-    sharing: &'a mut SpareSharing,
+    backfill: Option<covey_core::Backfill>,
+    spare: &'a mut FreeCapacity,
 }
 
 impl Visit<'_> {
-    /// Visits all coflows that the plan names as a whole.
-    fn visit_all(&mut self, ranking: &Ranking) -> Result<(), PlanError> {
-        ranking.entries.iter().try_for_each(|(_, entry)| match entry.group {
-            Group::Coflow(id) => self.visit(id, entry, false),
-            _ => Ok(()),
-        })
-    }
-
     /// The rule by which a coflow shares what it has and what is spare; `None` if it keeps what it has.
     fn rule_of(&self, entry: Rule, has_something: bool) -> Option<Rule> {
-        match self.kind {
+        let in_backfill = list::with(entry, |rule| rule.in_backfill(has_something));
+        match self.backfill {
             None => Some(entry),
-            Some(covey_core::Backfill::Greedy) => rule_of(entry, has_something),
-            Some(_) => rule_of(entry, has_something).filter(|_| !has_something),
+            Some(covey_core::Backfill::Greedy) => in_backfill,
+            Some(_) => in_backfill.filter(|_| !has_something),
         }
-    }
-
-    /// In a plan that is kept, visits the coflows that have a step.
-    fn visit_steps(
-        &mut self,
-        kept: &mut KeptPlan,
-        ranking: &Ranking,
-        steps: &mut PassSteps,
-    ) -> Result<(), PlanError> {
-        for &placed in &kept.served {
-            let mine = &mut self.pass.coflows[placed.coflow()].spare;
-            if !mine.has_step {
-                mine.waits.end(placed.rank, steps);
-                steps.come(placed);
-            }
-        }
-        steps.start(&self.sharing.spare);
-        let mut result = Ok(());
-        while result.is_ok()
-            && let Some(step) = self.next_step(steps)
-        {
-            result = self.take_step(step, kept, ranking, steps);
-        }
-        steps.end();
-        result
-    }
-
-    fn next_step(&self, steps: &mut PassSteps) -> Option<PassStep> {
-        let spare = &self.sharing.spare;
-        steps.next(spare, |placed| {
-            let id = placed.coflow();
-            let allocation = &self.pass.coflows[id];
-            allocation.spare.is_visited
-                && allocation.provisional.decided_in != self.pass.coflows.pass
-                && !self.state.coflow(id).demand().set().meets(spare.dirty.words())
-        })
-    }
-
-    fn take_step(
-        &mut self,
-        step: PassStep,
-        kept: &mut KeptPlan,
-        ranking: &Ranking,
-        steps: &mut PassSteps,
-    ) -> Result<(), PlanError> {
-        let (placed, is_new) = match step {
-            PassStep::Gone(footprints) => {
-                let capacity = self.state.fabric().capacity();
-                footprints.for_each(|k| steps.pass_gone(k, capacity, &mut self.sharing.spare));
-                return Ok(());
-            }
-            PassStep::Stays(placed) => (placed, false),
-            PassStep::Comes(placed) => (placed, true),
-            PassStep::Called(rank) => {
-                let Some(&entry) = ranking.entries.get(&rank) else { return Ok(()) };
-                let id = coflow_of(entry.group);
-                self.pass.coflows[id].spare.waits.end(rank, steps);
-                let demand = self.state.coflow(id).demand();
-                (PlacedEntry::new(rank, entry, Which::Provisional, demand), true)
-            }
-        };
-        let id = placed.coflow();
-        let demand = self.state.coflow(id).demand();
-        let is_empty = self.pass.coflows[id].provisional.is_empty();
-        let spare = &self.sharing.spare;
-        let may_get = |rule| idle::may_get(demand, rule, |link| steps.is_open(link, spare));
-        if is_new && is_empty && !rule_of(placed.entry.rule, false).is_some_and(may_get) {
-            self.wait(placed, steps);
-            return Ok(());
-        }
-        if is_new {
-            let coflows = &self.pass.coflows;
-            steps.find_free(self.state, demand, spare, &mut self.sharing.found, |placed| {
-                &coflows[placed.coflow()].spare.rest
-            });
-            self.pass.coflows[id].spare.clear();
-        }
-        self.sharing.spare.open_and_dirty_in(demand.set(), &mut kept.opened);
-        self.visit(id, &placed.entry, is_new)?;
-        self.end_step(placed, demand, steps);
-        steps.call_at(demand.set(), &kept.opened, &self.sharing.spare);
-        Ok(())
-    }
-
-    /// A coflow has had its step: it is looked at on the next pass, or waits from now on.
-    fn end_step(&mut self, placed: PlacedEntry, demand: &Demand, steps: &mut PassSteps) {
-        let id = placed.coflow();
-        let allocation = &self.pass.coflows[id];
-        let is_idle = allocation.provisional.is_empty()
-            && (allocation.is_provisional || allocation.main.is_empty());
-        let waits = is_idle && self.wait(placed, steps);
-        let mine = &mut self.pass.coflows[id].spare;
-        let links = demand.links().iter().map(|link| link.index());
-        if waits {
-            // Rounding may have made a difference between what it found and what it left.
-            return links.for_each(|link| steps.record(link, 0.0, 0.0, false));
-        }
-        mine.has_step = true;
-        steps.stay(placed);
-        for (l, link) in links.enumerate() {
-            steps.record(link, mine.found[l], mine.rest[l], placed.is_wide);
-        }
-    }
-
-    /// A coflow that got nothing waits, if it can. Returns whether it does.
-    fn wait(&mut self, placed: PlacedEntry, steps: &mut PassSteps) -> bool {
-        let id = placed.coflow();
-        let Entry { group, rule, .. } = placed.entry;
-        let demand = self.state.coflow(id).demand();
-        let coflows = &mut self.pass.coflows;
-        let pass = coflows.pass;
-        let allocation = &mut coflows[id];
-        let waits = allocation.spare.waits.begin(placed.rank, steps, |steps, links| {
-            let closed = |link| steps.closed(link, &self.sharing.spare);
-            rule_of(rule, false)
-                .is_none_or(|rule| idle::blocked_at(demand, group, rule, closed, links))
-        });
-        if waits {
-            allocation.spare.clear();
-            allocation.main.clear();
-            if allocation.set_provisional(true, pass) {
-                coflows.report(id);
-            }
-        }
-        waits
     }
 
     /// Shares among a coflow's flows what it has and, if backfill is for it, what is spare. Does nothing
-    /// if neither has changed since the previous pass. `at_new_place` says that no entry was at this
-    /// place then; what the coflow finds there is in `found`.
-    fn visit(&mut self, id: CoflowId, entry: &Entry, at_new_place: bool) -> Result<(), PlanError> {
+    /// if neither has changed since the previous pass.
+    fn visit(&mut self, id: CoflowId, entry: &Entry) -> Result<(), PlanError> {
         let (coflow, capacity) = (self.state.coflow(id), self.state.fabric().capacity());
         let demand = coflow.demand();
         let is_empty = self.pass.coflows[id].provisional.is_empty();
         let rule = self.rule_of(entry.rule, !is_empty);
         let Pass { coflows, scratch, is_from_scratch, .. } = &mut *self.pass;
-        let SpareSharing { spare, found } = &mut *self.sharing;
+        let spare = &mut *self.spare;
         let pass = coflows.pass;
         let allocation = &mut coflows[id];
         let mine = &mut allocation.spare;
         if *is_from_scratch {
             mine.clear();
         }
-        let is_first = mine.find(demand, at_new_place.then_some(&**found), spare);
+        let is_first = mine.find(demand, spare);
         let has_other_share = allocation.provisional.decided_in == pass;
         let was_visited = std::mem::replace(&mut mine.is_visited, true);
         if was_visited && mine.dirty.is_empty() && !has_other_share {

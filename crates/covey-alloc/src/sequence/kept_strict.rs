@@ -39,7 +39,6 @@ impl KeptPass<'_> {
             let placed = PlacedEntry::new(*rank, *entry, which, demand);
             self.kept.stand(&mut self.pass.coflows, self.state, placed);
             self.kept.set_all_dirty(demand);
-            self.kept.serve(placed);
             self.end_step(placed, demand, &mut steps);
         }
         steps.end();
@@ -76,7 +75,6 @@ impl KeptPass<'_> {
     }
 
     fn take_step(&mut self, step: PassStep, steps: &mut PassSteps) -> Result<(), PlanError> {
-        let was_called = matches!(step, PassStep::Called(_));
         let (placed, stays) = match step {
             PassStep::Gone(footprints) => {
                 let capacity = self.state.fabric().capacity();
@@ -116,10 +114,6 @@ impl KeptPass<'_> {
         } else {
             self.kept.dirty.fill(u64::MAX);
             self.serve_at_new_place(placed, demand, steps)?;
-        }
-        // An entry that was called in vain and waits on has nothing new for backfill.
-        if !(was_called && self.pass.coflows[id].part(which).idle.is()) {
-            self.kept.serve(placed);
         }
         self.end_step(placed, demand, steps);
         steps.call_at(demand.set(), &self.kept.opened, &self.pass.free);

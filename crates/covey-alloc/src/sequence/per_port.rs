@@ -72,7 +72,7 @@ impl PerPort {
             std::mem::swap(&mut pass.free.dirty, &mut self.dirty);
             self.dirty.clear();
             pass.free.dirty.iter().for_each(|link| pass.free.amount[link] = self.spare[link]);
-            sharing.share_again(pass, state, ranking)?;
+            sharing.share(pass, state, ranking, None)?;
         }
         self.is_stale = false;
         self.pass = pass.coflows.pass;

@@ -103,11 +103,6 @@ impl BitSet {
         bits(self.0.iter().copied())
     }
 
-    /// A bit for each number.
-    pub fn words(&self) -> &[u64] {
-        &self.0
-    }
-
     /// The first number that both sets have.
     pub fn first_common(&self, other: &BitSet) -> Option<usize> {
         self.common(other).next()
