@@ -155,7 +155,7 @@ impl KeptPlan {
             }
             self.leave(coflows, demand.links(), id, which);
         }
-        let placed = PlacedEntry::new(rank, *entry, which, demand);
+        let placed = PlacedEntry { rank, entry: *entry, which };
         self.stand(coflows, state, placed);
         let k = self.steps_at(rank);
         self.steps.resize_with(self.steps.len().max(k + 1), PassSteps::default);
@@ -236,8 +236,7 @@ impl KeptPlan {
                 let k = self.steps_at(rank);
                 place.waits.end(rank, &mut self.steps[k]);
                 if let Some(entry) = ranking.entries.get(&rank) {
-                    let demand = state.coflow(id).demand();
-                    self.steps[k].come(PlacedEntry::new(rank, *entry, which, demand));
+                    self.steps[k].come(PlacedEntry { rank, entry: *entry, which });
                 }
             }
             self.unclaim(coflows, id, which);
@@ -308,7 +307,7 @@ impl KeptPlan {
             let amount = |amounts: &[f64]| {
                 amounts.get(l).map_or(0.0, |&a| if a > negligible { a } else { 0.0 })
             };
-            steps.record(link, amount(&part.before), amount(&part.after), placed.is_wide);
+            steps.record(link, amount(&part.before), amount(&part.after));
         }
         let waits = part.idle.is()
             && part.place.waits.begin(placed.rank, steps, |steps, links| {

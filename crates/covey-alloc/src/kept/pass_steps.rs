@@ -17,11 +17,10 @@ use super::target::PlacedEntry;
 use crate::free_capacity::FreeCapacity;
 use covey_core::Demand;
 use covey_core::LinkId;
-use covey_core::LinkSet;
 use covey_core::Rank;
 use covey_core::sets::bits::{bits, set_bit};
-use covey_core::sorted::Sorted;
-use covey_core::state::State;
+use covey_core::sets::link_set::LinkSet;
+use covey_core::sets::sorted::Sorted;
 
 /// What an entry that has gone from its place had found and left at a link, in bytes per second.
 #[derive(Debug, Clone, Copy)]
@@ -167,17 +166,9 @@ impl PassSteps {
         }
     }
 
-    /// Makes `found` what is left before the present place at the links of `demand`. `after` says
-    /// what a wide entry has left, by local link.
-    pub fn find_free<'a>(
-        &mut self,
-        state: &'a State,
-        demand: &Demand,
-        free: &FreeCapacity,
-        found: &mut Vec<f64>,
-        after: impl Fn(&PlacedEntry) -> &'a [f64],
-    ) {
-        self.left.find_before(state, self.at, demand, found, &self.stepping.current, after);
+    /// Makes `found` what is left before the present place at the links of `demand`.
+    pub fn find_free(&self, demand: &Demand, free: &FreeCapacity, found: &mut Vec<f64>) {
+        self.left.find_before(self.at, demand, found);
         let dirty = demand.set().common(free.dirty.words());
         dirty.for_each(|(link, _)| found[link] = free.amount[link]);
     }
@@ -201,8 +192,8 @@ impl PassSteps {
 
     /// The entry at the present place has `found` something at a link and left `rest` of it.
     /// Residues of rounding count as nothing.
-    pub fn record(&mut self, link: usize, found: f64, rest: f64, is_wide: bool) {
-        self.left.record(self.at, link, found, rest, is_wide);
+    pub fn record(&mut self, link: usize, found: f64, rest: f64) {
+        self.left.record(self.at, link, found, rest);
     }
 
     /// An entry has gone from the present place: what is left there is what those before it leave.
@@ -211,7 +202,7 @@ impl PassSteps {
         let link = link.index();
         let now = if free.is_dirty(link) { free.amount[link] } else { before };
         let differs = now != after;
-        self.record(link, 0.0, 0.0, false);
+        self.record(link, 0.0, 0.0);
         free.dirty.set(link, differs);
         if differs {
             free.amount[link] = now;

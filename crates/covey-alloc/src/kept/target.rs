@@ -23,19 +23,9 @@ pub struct PlacedEntry {
     pub rank: Rank,
     pub entry: Entry,
     pub which: Which,
-    /// Whether the coflow uses more than [`WIDE`] links. The capacity that such a coflow leaves is not
-    /// listed by link: it is read from its allocation.
-    pub is_wide: bool,
 }
 
-/// More links than this make a coflow wide.
-const WIDE: usize = 32;
-
 impl PlacedEntry {
-    pub fn new(rank: Rank, entry: Entry, which: Which, demand: &Demand) -> PlacedEntry {
-        PlacedEntry { rank, entry, which, is_wide: demand.links().len() > WIDE }
-    }
-
     /// The coflow that is served.
     pub fn coflow(&self) -> CoflowId {
         coflow_of(self.entry.group)

@@ -36,7 +36,7 @@ impl KeptPass<'_> {
             steps.go_to(*rank);
             let which = self.pass.serve(self.state, entry)?;
             let demand = self.state.coflow(coflow_of(entry.group)).demand();
-            let placed = PlacedEntry::new(*rank, *entry, which, demand);
+            let placed = PlacedEntry { rank: *rank, entry: *entry, which };
             self.kept.stand(&mut self.pass.coflows, self.state, placed);
             self.kept.set_all_dirty(demand);
             self.end_step(placed, demand, &mut steps);
@@ -88,8 +88,7 @@ impl KeptPass<'_> {
                 let which = self.kept.part_of(&mut self.pass.coflows, entry.group);
                 let id = coflow_of(entry.group);
                 self.pass.coflows[id].part_mut(which).place.waits.end(rank, steps);
-                let demand = self.state.coflow(id).demand();
-                (PlacedEntry::new(rank, entry, which, demand), false)
+                (PlacedEntry { rank, entry, which }, false)
             }
         };
         let PlacedEntry { entry, which, .. } = placed;
@@ -161,10 +160,7 @@ impl KeptPass<'_> {
             part.decided = None;
         }
         let found = &mut self.kept.found;
-        steps.find_free(self.state, demand, free, found, |placed| {
-            let part = coflows[placed.coflow()].part(placed.which);
-            if part.is_empty() { &[] } else { &part.after }
-        });
+        steps.find_free(demand, free, found);
         let capacity = self.state.fabric().capacity();
         let part = coflows[id].part_mut(which);
         part.find(demand, None, found, capacity, &mut scratch.changes);
