@@ -84,8 +84,7 @@ impl FoundSpare {
     }
 
     /// The coflow leaves all that it has found. If it did so on the previous pass too (`again`),
-    /// only dirty links are looked at. This, with [`FoundSpare::may_open`], which avoids a look at
-    /// all links, saves a quarter of the CPU time of `graviton` on the Facebook trace.
+    /// only dirty links are looked at.
     pub fn leave_all(
         &mut self,
         demand: &Demand,

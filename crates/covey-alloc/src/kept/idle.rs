@@ -4,8 +4,7 @@
 //! their flows has a link at which nothing is left. Such an *idle* coflow changes nothing for those
 //! behind it. Of the capacity that it finds only a bit a link is kept: whether anything is left there. When
 //! it can send at last, what it finds is worked out from what was offered to the first coflow and
-//! what those before it have left. On the Facebook trace a pass of `fifo` passes over 54 idle
-//! coflows.
+//! what those before it have left.
 
 use super::pass_steps::Wait;
 use crate::rules::list;
