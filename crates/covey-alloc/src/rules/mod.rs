@@ -5,7 +5,8 @@
 //! nothing of plans, passes and other coflows, and remembers nothing. Only [levels by size](by_size_on_paths) go on
 //! from those of the last decision, where that gives the same.
 //!
-//! A new rule is its file, one line in [`list`], and its name in [`Rule`](covey_core::Rule).
+//! A new rule is its file, one line in [`list`], its name in [`Rule`](covey_core::Rule), and its definition in
+//! [`reference`](crate::reference).
 
 pub mod all_or_none;
 pub mod by_size_on_paths;
@@ -20,5 +21,9 @@ pub mod madd;
 pub mod matching;
 pub mod max_min;
 pub mod most_loaded_first;
+#[cfg(test)]
+mod own_rule;
+#[cfg(test)]
+mod own_rule_test;
 pub mod proportional;
 pub mod sharing;
