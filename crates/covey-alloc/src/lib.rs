@@ -1,7 +1,8 @@
 //! From a plan to rates, and the driver that does so round by round.
 //!
-//! [`reference`] defines what a plan means, flow by flow and without regard for speed. An [`Allocator`] decides the same
-//! at the cost of what has changed, and a [`Driver`] runs a policy with it, in simulation and live alike.
+//! [`reference`](mod@reference) defines what a plan means, flow by flow and without regard for speed. An [`Allocator`]
+//! decides the same at the cost of what has changed, and a [`Driver`] runs a policy with it, in simulation and live
+//! alike.
 //!
 //! # Mathematics
 //!
@@ -52,7 +53,7 @@
 //!
 //! From the lowest to the highest; each uses only those above it in this list.
 //!
-//! - [`reference`]: the definition of every rule. The other rooms do not use it; their tests do.
+//! - [`reference`](mod@reference): the definition of every rule. The other rooms do not use it; their tests do.
 //! - `rules`: how the flows of one entry share what is free for them. Pure functions, one file
 //!   each.
 //! - `water`: max-min fair levels on paths of any number of links, kept up to date as flows come and go. It knows

@@ -67,6 +67,7 @@ pub use state::{Address, Attempts, Observed, Remaining};
 pub use tenants::for_each::for_each_tenant;
 pub use tenants::weights::TenantWeights;
 pub use values::ids::{CoflowId, FlowId, LinkId, PortId, TenantId};
+pub use values::optional_index::OptionalIndex;
 pub use values::ordered::Ordered;
 pub use values::rounding::rounded_bytes;
 pub use values::split_mix::SplitMix;

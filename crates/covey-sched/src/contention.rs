@@ -6,9 +6,6 @@
 
 use covey_core::{CoflowId, Knowledge, LinkBits, LinkId, View};
 
-/// The group of a coflow for which meetings are not counted.
-const NO_GROUP: u32 = u32::MAX;
-
 /// Coflows at each link. The owner reports arrivals, later flows, and drained ports.
 #[derive(Debug, Default)]
 pub struct Contention {
@@ -21,19 +18,14 @@ pub struct Contention {
 }
 
 /// What is known of a coflow.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, Default)]
 struct Track {
     /// The links where the coflow is counted.
     links: LinkBits,
-    group: u32,
+    /// Meetings in it are counted.
+    group: Option<u32>,
     /// Number of other coflows of its group with which it shares a link.
     met: u32,
-}
-
-impl Default for Track {
-    fn default() -> Track {
-        Track { links: LinkBits::default(), group: NO_GROUP, met: 0 }
-    }
 }
 
 impl Contention {
@@ -49,11 +41,11 @@ impl Contention {
     /// was in.
     pub fn join(&mut self, coflow: CoflowId, group: u32) {
         self.know(coflow);
-        if self.coflows[coflow.index()].group == group {
+        if self.coflows[coflow.index()].group == Some(group) {
             return;
         }
         self.leave(coflow);
-        self.coflows[coflow.index()].group = group;
+        self.coflows[coflow.index()].group = Some(group);
         self.change_met(coflow, |met| *met += 1);
     }
 
@@ -61,7 +53,7 @@ impl Contention {
     pub fn leave(&mut self, coflow: CoflowId) {
         self.know(coflow);
         self.change_met(coflow, |met| *met -= 1);
-        self.coflows[coflow.index()].group = NO_GROUP;
+        self.coflows[coflow.index()].group = None;
     }
 
     fn know(&mut self, coflow: CoflowId) {
@@ -74,7 +66,7 @@ impl Contention {
     /// Changes the counts of a coflow and of each other coflow of its group that it meets.
     fn change_met(&mut self, coflow: CoflowId, change: impl Fn(&mut u32)) {
         let group = self.coflows[coflow.index()].group;
-        if group == NO_GROUP {
+        if group.is_none() {
             return;
         }
         for l in self.coflows[coflow.index()].links.iter() {
@@ -122,7 +114,7 @@ impl Contention {
     /// link and at no other.
     fn change_at(&mut self, coflow: CoflowId, link: LinkId, change: impl Fn(&mut u32)) {
         let group = self.coflows[coflow.index()].group;
-        if group == NO_GROUP {
+        if group.is_none() {
             return;
         }
         for &other in &self.at[link.index()] {
@@ -166,7 +158,7 @@ mod tests {
     fn met_by_definition(contention: &Contention, coflow: CoflowId) -> u32 {
         let group = contention.coflows[coflow.index()].group;
         let all = (0..contention.coflows.len() as u32).map(CoflowId);
-        let others = all.filter(|other| *other != coflow && group != NO_GROUP).filter(|other| {
+        let others = all.filter(|other| *other != coflow && group.is_some()).filter(|other| {
             contention.coflows[other.index()].group == group
                 && contention.coflows[coflow.index()]
                     .links

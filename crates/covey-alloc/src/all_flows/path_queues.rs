@@ -9,9 +9,7 @@ use std::collections::BinaryHeap;
 
 use super::flow_order::Member;
 use super::queue::Queue;
-
-/// Ends a chain of queues.
-const NONE: u32 = u32::MAX;
+use covey_core::OptionalIndex;
 
 /// The paths that have flows. Each has an id, which is used again when its last flow has gone.
 #[derive(Debug, Default)]
@@ -24,10 +22,10 @@ pub struct PathQueues {
     links: Vec<u32>,
     /// By queue, the hash of its path.
     hash: Vec<u64>,
-    /// By the last bits of a hash, the first queue with it; [`NONE`] if there is none.
-    first: Vec<u32>,
-    /// By queue, the next one with the same last bits; [`NONE`] if there is none.
-    next: Vec<u32>,
+    /// By the last bits of a hash, the first queue with it.
+    first: Vec<OptionalIndex>,
+    /// By queue, the next one with the same last bits.
+    next: Vec<OptionalIndex>,
     /// By the length of their paths, the ids that are free. The lowest is taken first.
     vacant: Vec<BinaryHeap<Reverse<u32>>>,
     /// Number of queues.
@@ -37,7 +35,7 @@ pub struct PathQueues {
 impl PathQueues {
     /// No flows. The memory is kept.
     pub fn clear(&mut self) {
-        self.first.fill(NONE);
+        self.first.fill(OptionalIndex::NONE);
         self.count = 0;
         self.vacant.iter_mut().for_each(BinaryHeap::clear);
         for queue in (0..self.queues.len()).rev() {
@@ -52,13 +50,13 @@ impl PathQueues {
     }
 
     fn find_hashed(&self, hash: u64, path: impl Iterator<Item = u32> + Clone) -> Option<usize> {
-        let mut queue = *self.first.get(self.bucket(hash))?;
-        while queue != NONE {
+        let mut next = *self.first.get(self.bucket(hash))?;
+        while let Some(queue) = next.get() {
             let q = queue as usize;
             if self.hash[q] == hash && path.clone().eq(self.links(q).iter().copied()) {
                 return Some(q);
             }
-            queue = self.next[q];
+            next = self.next[q];
         }
         None
     }
@@ -113,7 +111,7 @@ impl PathQueues {
             self.links.extend(path);
             self.path.push((start, self.links.len() as u32));
             self.hash.push(hash);
-            self.next.push(NONE);
+            self.next.push(OptionalIndex::NONE);
             self.queues.push(Queue::default());
         } else {
             let start = self.path[queue].0 as usize;
@@ -127,14 +125,15 @@ impl PathQueues {
     /// Makes a queue the first one with the last bits of its hash.
     fn chain(&mut self, queue: usize) {
         let bucket = self.bucket(self.hash[queue]);
-        self.next[queue] = std::mem::replace(&mut self.first[bucket], queue as u32);
+        let first = OptionalIndex::some(queue as u32);
+        self.next[queue] = std::mem::replace(&mut self.first[bucket], first);
     }
 
     /// Twice as many chains. No queue is in one of them that has no flows.
     fn grow(&mut self) {
         let buckets = 2 * self.first.len().max(32);
         self.first.clear();
-        self.first.resize(buckets, NONE);
+        self.first.resize(buckets, OptionalIndex::NONE);
         for queue in 0..self.queues.len() {
             if self.queues[queue].first().is_some() {
                 self.chain(queue);
@@ -162,15 +161,11 @@ impl PathQueues {
         self.count -= 1;
         let after = self.next[queue];
         let bucket = self.bucket(self.hash[queue]);
-        if self.first[bucket] == queue as u32 {
-            self.first[bucket] = after;
-        } else {
-            let mut before = self.first[bucket] as usize;
-            while self.next[before] != queue as u32 {
-                before = self.next[before] as usize;
-            }
-            self.next[before] = after;
+        let mut link = &mut self.first[bucket];
+        while let Some(other) = link.get().filter(|&other| other as usize != queue) {
+            link = &mut self.next[other as usize];
         }
+        *link = after;
         self.vacate(queue);
     }
 

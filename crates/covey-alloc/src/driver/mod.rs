@@ -78,12 +78,12 @@ impl<'p> Driver<'p> {
         self.policy.sees_coflows()
     }
 
-    /// Why the policy has put a flow into its group, if it makes groups ([`Policy::why`](crate::Policy::why)).
+    /// Why the policy has put a flow into its group, if it makes groups ([`Policy::why`](covey_core::Policy::why)).
     pub fn why(&self, flow: FlowId) -> Option<Nearest> {
         self.policy.why(flow)
     }
 
-    /// How far the policy trusts the groups that it has made ([`Policy::confidence`](crate::Policy::confidence)).
+    /// How far the policy trusts the groups that it has made ([`Policy::confidence`](covey_core::Policy::confidence)).
     pub fn confidence(&self) -> Option<Confidence> {
         self.policy.confidence()
     }

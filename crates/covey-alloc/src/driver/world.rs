@@ -49,7 +49,7 @@ pub trait World {
     fn refresh(&mut self, _traffic: &mut Traffic) {}
 
     /// Writes down what is left of every flow of some coflows, and what these have sent in all. The policy is about to
-    /// [read that](crate::Policy::reads_flows_of).
+    /// [read that](covey_core::Policy::reads_flows_of).
     fn refresh_flows(&mut self, _traffic: &mut Traffic, _coflows: &[CoflowId]) {}
 
     /// Whether flows may still be added to a coflow of which every flow has ended.

@@ -6,7 +6,7 @@
 //! from those of the last decision, where that gives the same.
 //!
 //! A new rule is its file, one line in [`list`], its name in [`Rule`](covey_core::Rule), and its definition in
-//! [`reference`](crate::reference).
+//! [`reference`](mod@crate::reference).
 
 pub mod all_or_none;
 pub mod by_size_on_paths;

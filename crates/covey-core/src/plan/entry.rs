@@ -124,8 +124,9 @@ pub enum Layers {
     /// that remains. So each layer is offered at least its weight's share of the link. Capacity that a layer
     /// cannot use goes to the layers after it, and by [`Backfill`] to those before it.
     Weighted,
-    /// Each node has divided its links among coflows ([`Plan::set_link_share`]): a port its two links, a switch
-    /// the links that leave it. A coflow is served from its own shares alone, so that a flow gets no more than
+    /// Each node has divided its links among coflows
+    /// ([`Plan::set_link_share`](crate::Plan::set_link_share)): a port its two links, a switch the
+    /// links that leave it. A coflow is served from its own shares alone, so that a flow gets no more than
     /// every link of its path gives it. Capacity that is not used in this way is offered to all coflows in
     /// order, whatever [`Backfill`] says. All entries are
     /// for whole coflows.
@@ -163,6 +164,6 @@ pub struct Entry {
     pub rule: Rule,
     /// Number of its layer, from 0; also its class in a world that has only priorities.
     pub layer: u32,
-    /// How its flows are compressed: an index of [`Ranking::compressions`].
+    /// How its flows are compressed: an index of [`Ranking::compressions`](crate::Ranking::compressions).
     pub compressed: Option<u16>,
 }

@@ -69,7 +69,7 @@ pub struct Ranking {
     pub compressions: Vec<Compression>,
     /// How the flows of all entries are compressed; overrides [`Entry::compressed`].
     pub compress_all: Option<Compression>,
-    /// Whether entries keep their ranks from plan to plan ([`Plan::insert`]).
+    /// Whether entries keep their ranks from plan to plan ([`Plan::insert`](crate::Plan::insert)).
     pub is_kept: bool,
     /// The plans of tenants, by [`TenantId`](crate::TenantId), if links are divided among tenants. They decide rates
     /// then; `entries` are those of all of them, tenant by tenant.

@@ -5,6 +5,7 @@
 
 use crate::sets::sorted::Sorted;
 use crate::values::ids::{CoflowId, LinkId};
+use crate::values::optional_index::OptionalIndex;
 use crate::values::time::Time;
 
 /// What a policy waits for: it is told when this has come.
@@ -68,9 +69,6 @@ impl WakeId {
     }
 }
 
-/// No index.
-const NONE: u32 = u32::MAX;
-
 /// Stands for the serial number of a vacant entry.
 const VACANT: u64 = 0;
 
@@ -80,7 +78,7 @@ struct Asked {
     wake: Wake,
     serial: u64,
     /// Index of the next wake-up of the same sender, or of the next vacant entry.
-    next: u32,
+    next: OptionalIndex,
 }
 
 /// Wake-ups that were asked for and have not come.
@@ -89,10 +87,10 @@ pub struct Wakes {
     times: Vec<(u64, Time)>,
     /// By [`WakeId`], wake-ups for bytes, in linked lists: one for each sender, and of vacant entries.
     asked: Vec<Asked>,
-    of_coflow: Vec<u32>,
+    of_coflow: Vec<OptionalIndex>,
     of_coflow_at: Sorted<(CoflowId, LinkId), u32>,
     of_dag: Sorted<u64, u32>,
-    vacant: u32,
+    vacant: OptionalIndex,
     /// Number of wake-ups for bytes of coflows, in all or through a link.
     of_coflows: usize,
     /// Number of those that are for bytes of a flow.
@@ -111,7 +109,7 @@ impl Default for Wakes {
             of_coflow: Vec::new(),
             of_coflow_at: Sorted::default(),
             of_dag: Sorted::default(),
-            vacant: NONE,
+            vacant: OptionalIndex::NONE,
             of_coflows: 0,
             of_flows: 0,
             serial: 0,
@@ -137,19 +135,19 @@ impl Wakes {
             }
             return;
         };
-        let asked = Asked { wake, serial, next: self.first_of(sender).unwrap_or(NONE) };
-        let place = match self.vacant {
-            NONE => {
+        let asked = Asked { wake, serial, next: self.first_of(sender).into() };
+        let place = match self.vacant.get() {
+            None => {
                 self.asked.push(asked);
                 self.asked.len() as u32 - 1
             }
-            place => {
+            Some(place) => {
                 let there = &mut self.asked[place as usize];
                 self.vacant = std::mem::replace(there, asked).next;
                 place
             }
         };
-        self.set_first(sender, place);
+        self.set_first(sender, OptionalIndex::some(place));
         self.of_coflows += usize::from(!matches!(sender, Sender::Dag(_)));
         self.of_flows += usize::from(matches!(wake, Wake::WhenFlowSent(..)));
         self.fresh.push(WakeId(place));
@@ -161,24 +159,24 @@ impl Wakes {
         let same_kind = std::mem::discriminant(&wake);
         let only = self.first_of(sender).filter(|&place| {
             let there = &self.asked[place as usize];
-            there.next == NONE && std::mem::discriminant(&there.wake) == same_kind
+            there.next.get().is_none() && std::mem::discriminant(&there.wake) == same_kind
         });
         let Some(place) = only else {
             self.clear_list(sender);
             return self.ask(wake);
         };
         self.serial += 1;
-        self.asked[place as usize] = Asked { wake, serial: self.serial, next: NONE };
+        self.asked[place as usize] = Asked { wake, serial: self.serial, next: OptionalIndex::NONE };
         self.fresh.push(WakeId(place));
     }
 
     pub(crate) fn clear(&mut self) {
         self.times.clear();
         self.asked.clear();
-        self.of_coflow.fill(NONE);
+        self.of_coflow.fill(OptionalIndex::NONE);
         self.of_coflow_at.clear();
         self.of_dag.clear();
-        self.vacant = NONE;
+        self.vacant = OptionalIndex::NONE;
         self.of_coflows = 0;
         self.of_flows = 0;
         self.fresh.clear();
@@ -206,49 +204,47 @@ impl Wakes {
     }
 
     fn clear_list(&mut self, sender: Sender) {
-        let mut place = self.first_of(sender).unwrap_or(NONE);
-        if place == NONE {
-            return;
+        let mut next = self.first_of(sender);
+        if next.is_some() {
+            self.set_first(sender, OptionalIndex::NONE);
         }
-        self.set_first(sender, NONE);
-        while place != NONE {
-            let next = self.asked[place as usize].next;
+        while let Some(place) = next {
+            next = self.asked[place as usize].next.get();
             self.vacate(place);
-            place = next;
         }
     }
 
     fn vacate(&mut self, place: u32) {
         let there = &mut self.asked[place as usize];
         there.serial = VACANT;
-        there.next = std::mem::replace(&mut self.vacant, place);
+        there.next = std::mem::replace(&mut self.vacant, OptionalIndex::some(place));
         self.of_coflows -= usize::from(!matches!(there.wake, Wake::WhenDagSent(..)));
         self.of_flows -= usize::from(matches!(there.wake, Wake::WhenFlowSent(..)));
     }
 
     fn first_of(&self, sender: Sender) -> Option<u32> {
         let first = match sender {
-            Sender::Coflow(id) => self.of_coflow.get(id.index()),
+            Sender::Coflow(id) => return self.of_coflow.get(id.index())?.get(),
             Sender::CoflowAt(id, link) => self.of_coflow_at.get(&(id, link)),
             Sender::Dag(external) => self.of_dag.get(&external),
         };
-        first.copied().filter(|&place| place != NONE)
+        first.copied()
     }
 
-    fn set_first(&mut self, sender: Sender, place: u32) {
-        match sender {
-            Sender::Coflow(id) => {
+    fn set_first(&mut self, sender: Sender, place: OptionalIndex) {
+        match (sender, place.get()) {
+            (Sender::Coflow(id), _) => {
                 if self.of_coflow.len() <= id.index() {
-                    self.of_coflow.resize(id.index() + 1, NONE);
+                    self.of_coflow.resize(id.index() + 1, OptionalIndex::NONE);
                 }
                 self.of_coflow[id.index()] = place;
             }
-            Sender::CoflowAt(id, link) if place == NONE => {
-                self.of_coflow_at.remove(&(id, link));
+            (Sender::CoflowAt(id, link), None) => _ = self.of_coflow_at.remove(&(id, link)),
+            (Sender::CoflowAt(id, link), Some(place)) => {
+                self.of_coflow_at.insert((id, link), place);
             }
-            Sender::CoflowAt(id, link) => _ = self.of_coflow_at.insert((id, link), place),
-            Sender::Dag(external) if place == NONE => _ = self.of_dag.remove(&external),
-            Sender::Dag(external) => _ = self.of_dag.insert(external, place),
+            (Sender::Dag(external), None) => _ = self.of_dag.remove(&external),
+            (Sender::Dag(external), Some(place)) => _ = self.of_dag.insert(external, place),
         }
     }
 
@@ -258,10 +254,7 @@ impl Wakes {
 
     /// The numbers of the wake-ups for the bytes of a sender, last asked for first.
     pub fn ids_of(&self, sender: Sender) -> impl Iterator<Item = WakeId> {
-        let next = |id: &WakeId| match self.asked[id.index()].next {
-            NONE => None,
-            next => Some(WakeId(next)),
-        };
+        let next = |id: &WakeId| self.asked[id.index()].next.get().map(WakeId);
         std::iter::successors(self.first_of(sender).map(WakeId), next)
     }
 
@@ -376,17 +369,17 @@ impl Wakes {
 
     /// Removes one wake-up of a sender.
     fn remove(&mut self, sender: Sender, serial: u64) {
-        let (mut before, mut place) = (NONE, self.first_of(sender).unwrap_or(NONE));
-        while place != NONE {
+        let (mut before, mut next) = (None, self.first_of(sender));
+        while let Some(place) = next {
             let asked = self.asked[place as usize];
             if asked.serial == serial {
                 match before {
-                    NONE => self.set_first(sender, asked.next),
-                    before => self.asked[before as usize].next = asked.next,
+                    None => self.set_first(sender, asked.next),
+                    Some(before) => self.asked[before as usize].next = asked.next,
                 }
                 return self.vacate(place);
             }
-            (before, place) = (place, asked.next);
+            (before, next) = (Some(place), asked.next.get());
         }
     }
 }

@@ -58,7 +58,7 @@ pub enum Answer {
 /// A scheduling policy that knows what `K` grants: a deterministic state machine without clock,
 /// I/O or threads. The same object runs in simulation and live; it cannot tell which.
 ///
-/// In each scheduling round the [`Driver`](crate::Driver) first tells the policy all that has
+/// In each scheduling round the driver first tells the policy all that has
 /// happened, by [`Policy::event`], and then asks for the plan once. A policy overrides the handlers
 /// of the events that it needs. A wrapper of another policy overrides [`Policy::event`] alone.
 ///
