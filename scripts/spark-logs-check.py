@@ -45,7 +45,7 @@ def wait_for(what, is_there, seconds=240):
 
 
 def get(url):
-    with urllib.request.urlopen(url, timeout=20) as answer:
+    with urllib.request.urlopen(url, timeout=180) as answer:
         return json.load(answer)
 
 

@@ -80,7 +80,7 @@ fn timeline(whatif: &WhatIf) -> Markup {
         @for (place, bar) in drawn.iter().enumerate() {
             @let y = rounded(stages.at(place as f64));
             path class={ "curve c" (bar.application % COLOURS.len()) }
-                stroke-width=(if bar.remote > 0 { "6" } else { "1.5" })
+                style=(if bar.remote > 0 { "stroke-width:6" } else { "stroke-width:1.5" })
                 d={ "M" (rounded(time.at(bar.start_s))) " " (y) "H" (rounded(time.at(bar.end_s))) } {
                 title { (bar.name) ": " (bytes(bar.remote as f64)) " from other hosts" }
             }
@@ -120,7 +120,7 @@ fn by_link_rate(whatif: &WhatIf) -> Markup {
                 @for (place, (replay, row)) in whatif.replays.iter().zip(&rows).enumerate() {
                     @let y = rounded(TOP + LINE * (place as f64 + 0.5));
                     text x="0" y=(y) dy="0.35em" { (row[0]) ", " (row[1]) ", " (row[2]) }
-                    path class={ "curve c" (place % COLOURS.len()) } stroke-width="8"
+                    path class={ "curve c" (place % COLOURS.len()) } style="stroke-width:8"
                         d={ "M" (rounded(time.at(replay.job_s[0]) - 1.0)) " " (y) "H" (rounded(time.at(replay.job_s[1]) + 1.0)) } {}
                 }
             }
