@@ -296,9 +296,4 @@ impl ClassShares {
             .iter()
             .flat_map(|levels| levels.changes().bundles.iter().copied())
     }
-
-    /// Whether a bundle has flows.
-    pub fn has_flows(&self, bundle: u32) -> bool {
-        self.bundles.flows(bundle) > 0
-    }
 }

@@ -99,13 +99,6 @@ impl Allocations {
         }
     }
 
-    /// Ends a pass: works out for each coflow that has changed whether its changes tell all.
-    pub fn conclude(&mut self) {
-        for id in &self.changed {
-            self.by_coflow[id.index()].conclude();
-        }
-    }
-
     /// No coflow is served provisionally any more.
     pub fn end_provisional(&mut self, state: &State) {
         for &id in state.present() {

@@ -12,17 +12,6 @@ use covey_core::Demand;
 use covey_core::state::CoflowState;
 use covey_core::{Entry, Rule};
 
-/// Which lists hold the flows' own rates.
-#[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
-enum Source {
-    #[default]
-    Nobody,
-    /// The running flows of the coflow's own entry.
-    Own,
-    /// More than one list, or a list that is rewritten by each decision.
-    Other,
-}
-
 /// The rates of one coflow: those that its own entry gives, and those of entries for some of its
 /// flows. A flow's rate is
 ///
@@ -48,10 +37,6 @@ pub struct CoflowAllocation {
     compression: Vec<CompressionRate>,
     /// The pass that last reported the coflow as changed.
     pub(crate) reported: u64,
-    /// Which lists hold the flows' own rates.
-    source: Source,
-    /// Whether the last pass's changes of own rates are all that has changed of them.
-    by_change: bool,
 }
 
 impl CoflowAllocation {
@@ -149,20 +134,6 @@ impl CoflowAllocation {
         self.parts().flat_map(EntryAllocation::flow_rates)
     }
 
-    /// Whether a flow may occur more than once among [`CoflowAllocation::own_rates`].
-    pub fn own_rates_may_repeat(&self) -> bool {
-        let lists = self.parts().filter(|part| part.flow_rates().next().is_some()).count();
-        lists > 1
-    }
-
-    /// The flows whose own rate changed in the pass that last reported the coflow, each with its new
-    /// rate, which is zero for a flow that has none any more. The other flows keep their rates and
-    /// their order, and new flows come last. `None` where the changes are not known.
-    pub fn own_rate_changes(&self) -> Option<impl Iterator<Item = FlowRate> + '_> {
-        let own = (self.own().decided_in == self.reported).then(|| self.own().matched.changes());
-        self.by_change.then(|| own.into_iter().flatten().copied())
-    }
-
     /// How fast compression lessens what is left of flows while they are sent, at most one rate a
     /// flow.
     pub fn compression_rates(&self) -> &[CompressionRate] {
@@ -175,20 +146,6 @@ impl CoflowAllocation {
         if rate > 0.0 {
             self.compression.push(CompressionRate { position, rate });
         }
-    }
-
-    /// Works out, after a pass that has reported the coflow, whether the changes of own rates are all.
-    pub(crate) fn conclude(&mut self) {
-        let lists = self.parts().any(|part| !part.rates.flow_rates.is_empty())
-            || self.subsets.all().iter().any(|subset| !subset.matched.is_empty());
-        let source = match (lists, self.own().matched.is_empty()) {
-            (false, true) => Source::Nobody,
-            (false, false) => Source::Own,
-            _ => Source::Other,
-        };
-        let before = std::mem::replace(&mut self.source, source);
-        let is_other = before == Source::Other || source == Source::Other;
-        self.by_change = !is_other && self.switched_in != self.reported;
     }
 
     /// Whether the coflow has entries for some of its flows, or something provisional.
@@ -265,7 +222,6 @@ impl CoflowAllocation {
         self.spare.clear();
         self.is_provisional = false;
         self.switched_in = 0;
-        self.source = Source::Nobody;
         self.compression.clear();
     }
 

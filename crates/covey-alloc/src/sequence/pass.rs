@@ -257,7 +257,6 @@ impl Pass {
                 }
             }
         }
-        self.coflows.conclude();
         self.scratch.ended.clear();
     }
 }

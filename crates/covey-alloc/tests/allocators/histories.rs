@@ -2,10 +2,6 @@
 
 use super::*;
 
-/// Shares with single rates, and shares that may stand before or after them.
-const BY_CHANGE: [Share<Clairvoyant>; 5] =
-    [Share::MADD, Share::madd_within(3.0), Share::MATCHING, Share::MAX_MIN, Share::HOLD];
-
 /// Pseudo-random numbers below a bound.
 fn numbers() -> impl FnMut(u32) -> u32 {
     let mut seed = 1_u32;
@@ -370,43 +366,6 @@ proptest! {
             history.kept.allocate(&history.world.state, plan.ranking()).unwrap();
             let expected = naive::rates_after(&history.world, plan.ranking(), &mut running);
             assert_same(&history.world.rates(&history.kept), &expected.unwrap());
-        }
-    }
-
-    /// The changes alone determine all single rates, in order.
-    #[test]
-    fn changes_of_single_rates_lead_from_one_allocation_to_the_next(
-        network in random::network(random::any_fabric()),
-        steps in steps(random::recipe(prop_oneof![
-            3 => random::whole(&BY_CHANGE),
-            1 => random::part(&random::FORGETFUL[..2]),
-        ])),
-    ) {
-        let mut history = History::start(network);
-        let mut known: BTreeMap<CoflowId, Vec<FlowRate>> = BTreeMap::new();
-        for step in steps.iter().filter(|step| !matches!(step, Step::Everything(_))) {
-            if let Some(newcomer) = history.share_after(step) {
-                known.remove(&newcomer);
-            }
-            for &id in history.kept.changed() {
-                let allocation = history.kept.allocation(id);
-                let known = known.entry(id).or_default();
-                match allocation.own_rate_changes() {
-                    None => *known = allocation.own_rates().collect(),
-                    Some(changes) => for change in changes {
-                        let at = known.iter().position(|s| s.position == change.position);
-                        match at {
-                            Some(k) if change.rate > 0.0 => known[k] = change,
-                            Some(k) => drop(known.remove(k)),
-                            None => known.push(change),
-                        }
-                    }
-                }
-            }
-            for &id in history.world.state.present() {
-                let singles: Vec<FlowRate> = history.kept.allocation(id).own_rates().collect();
-                prop_assert_eq!(known.get(&id).map_or(&[][..], Vec::as_slice), singles);
-            }
         }
     }
 

@@ -15,7 +15,7 @@ use std::slice;
 use common::random::{self, Recipe};
 use common::{World, flow, load, naive};
 use covey_alloc::reference::Flow;
-use covey_alloc::{Allocator, FlowRate, PlanError};
+use covey_alloc::{Allocator, PlanError};
 use covey_core::state::FlowSpec;
 use covey_core::{
     Backfill, Clairvoyant, CoflowId, Ecmp, EcmpMode, Fabric, FatTree, FlowId, Group, Layers,
