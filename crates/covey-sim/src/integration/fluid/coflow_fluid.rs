@@ -197,7 +197,9 @@ impl Fluid {
         }
         if self.holds {
             // Bytes left have changed, and so what they count for.
-            self.set_private_levels(demand, progress, &[], now);
+            for slot in 0..self.private.len() {
+                self.set_private_level(demand, progress, &[], slot, now);
+            }
         }
     }
 
@@ -249,24 +251,33 @@ impl Fluid {
             any = true;
         });
         self.pass(demand, progress, now);
-        self.services.take_ends(now, |services, position, _| {
+        let Fluid { services, links, private, vacant, .. } = self;
+        services.take_ends(now, |services, position, _| {
+            let slot = services.limit_of(position).and_then(|limit| limit.checked_sub(*links));
+            if let Some(slot) = slot {
+                private[slot] = None;
+                vacant.push(slot as u32);
+            }
             services.detach(position);
             finished(position);
             any = true;
         });
-        for slot in 0..self.private.len() {
-            let Some(flow) = self.private[slot].filter(|_| any) else { continue };
-            let has_stopped = self.holds && flow.rate == 0.0;
-            if has_stopped {
-                self.write_back(demand, progress, flow, now);
-            }
-            if has_stopped || self.services.limit_of(flow.position as usize).is_none() {
-                self.vacate(slot);
-            }
+        if self.holds && any {
+            self.write_stopped_back(demand, progress, now);
         }
         self.services.update();
         // Rounding may put a flow's end a little after `now`: that end is still to come.
         self.next = self.next_end(progress);
+    }
+
+    /// Writes back the bytes left of flows whose own rates have stopped.
+    fn write_stopped_back(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
+        for slot in 0..self.private.len() {
+            if let Some(flow) = self.private[slot].filter(|flow| flow.rate == 0.0) {
+                self.write_back(demand, progress, flow, now);
+                self.vacate(slot);
+            }
+        }
     }
 
     /// Removes a flow that is not sent for a while, and returns its bytes left. The rates have to
@@ -328,7 +339,6 @@ impl Fluid {
         }
         self.by_size.replace(demand, allocation);
         self.name_private(demand, progress, allocation, now);
-        self.set_private_levels(demand, progress, levels, now);
         self.services.update();
         self.rate = allocation.total();
         self.next = self.next_end(progress);
@@ -421,11 +431,13 @@ impl Fluid {
                 flow.is_named = true;
             }
         }
+        let levels = allocation.water_levels();
         for slot in 0..self.private.len() {
             let Some(flow) = &mut self.private[slot] else { continue };
             if !std::mem::take(&mut flow.is_named) {
                 self.end_private(demand, progress, allocation, slot, now);
             }
+            self.set_private_level(demand, progress, levels, slot, now);
         }
     }
 
@@ -475,29 +487,27 @@ impl Fluid {
         self.vacate(slot);
     }
 
-    /// Gives every private limit the level of all rates of its flow together. `levels` are those of links.
-    fn set_private_levels(
+    /// Gives a private limit the level of all rates of its flow together. `levels` are those of links.
+    fn set_private_level(
         &mut self,
         demand: &Demand,
         progress: &Progress,
         levels: &[f64],
+        slot: usize,
         now: Time,
     ) {
-        for (slot, flow) in self.private.iter().enumerate() {
-            let Some(flow) = flow else { continue };
-            let (p, limit) = (flow.position as usize, self.links + slot);
-            let by_water = |level: f64, l: usize| level.min(levels[l]);
-            let by_level = if !levels.is_empty() {
-                demand.path(p).fold(f64::INFINITY, by_water)
-            } else if self.holds {
-                progress.left[p] * self.by_size.of(demand, p)
-            } else {
-                0.0
-            };
-            if self.services.level(limit) != flow.rate + by_level {
-                self.services.round(limit, now);
-                self.services.set_level(limit, flow.rate + by_level, now);
-            }
+        let Some(flow) = self.private[slot] else { return };
+        let (p, limit) = (flow.position as usize, self.links + slot);
+        let by_level = if !levels.is_empty() {
+            demand.path(p).map(|l| levels[l]).fold(f64::INFINITY, f64::min)
+        } else if self.holds {
+            progress.left[p] * self.by_size.of(demand, p)
+        } else {
+            0.0
+        };
+        if self.services.level(limit) != flow.rate + by_level {
+            self.services.round(limit, now);
+            self.services.set_level(limit, flow.rate + by_level, now);
         }
     }
 
