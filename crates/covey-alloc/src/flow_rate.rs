@@ -1,7 +1,5 @@
 //! Rates of flows, in the forms that they have besides water levels.
 
-use covey_core::Demand;
-
 /// The rate of one flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowRate {
@@ -43,9 +41,8 @@ pub struct BySize<'a> {
     /// Level of each local link; a flow has the least level of its links. Empty when all flows have
     /// the same level.
     pub levels: &'a [f64],
-    /// Where paths cross inner links, the local link that has this least level, by position;
-    /// [`BySize::FULL`] for flows that have the lowest level because some link is full, and for flows that
-    /// were not active. Empty otherwise.
+    /// The local link that has this least level, by position; [`BySize::FULL`] for flows that were not active, or had
+    /// nothing left. Empty when all flows have the same level.
     pub limits: &'a [u32],
 }
 
@@ -72,18 +69,11 @@ impl BySize<'_> {
 
     /// Level by size of the flow at `position`.
     #[inline] // Asked for each flow whose bytes a policy waits for: 2 % of `saath`.
-    pub fn level(&self, demand: &Demand, position: usize) -> f64 {
-        if self.levels.is_empty() {
-            return self.lowest;
-        }
+    pub fn level(&self, position: usize) -> f64 {
         match self.limits.get(position) {
-            Some(&BySize::FULL) => return self.lowest,
-            Some(&l) => return self.levels[l as usize],
-            None => {}
+            Some(&BySize::FULL) | None => self.lowest,
+            Some(&l) => self.levels[l as usize],
         }
-        let levels = demand.whole_path(position);
-        let levels = levels.iter().map(|&l| self.levels[l as usize]);
-        levels.fold(f64::MAX, |least, level| if level < least { level } else { least })
     }
 }
 

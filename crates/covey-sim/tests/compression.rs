@@ -455,3 +455,20 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn a_raised_flow_beside_another_is_compressed_to_its_end() {
+    let c0 = vec![flow(0, 1, 4.112191695365953)];
+    let c1 = vec![flow(2, 0, 0.5), flow(2, 2, 1.6005461596636679)];
+    let coflows = vec![
+        Coflow::new("c0".to_owned(), 4.530851748127292, c0),
+        Coflow::new("c1".to_owned(), 3.6666238525430375, c1),
+    ];
+    let workload = Workload::new(3, coflows);
+    let egress = [0.5, 0.5, 2.2943329805549744];
+    let fabric = Fabric::big_switch_with(&egress, &[0.5, 0.5, 2.9379214600640298]).unwrap();
+    for spec in COMPRESSED {
+        let outcome = run(&workload, &fabric, spec);
+        assert!(outcome.coflows.iter().all(|coflow| coflow.completion_s < 20.0), "{spec}");
+    }
+}

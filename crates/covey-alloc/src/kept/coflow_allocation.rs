@@ -6,7 +6,6 @@ use super::subsets::Subsets;
 use super::target::Which;
 use crate::error::PlanError;
 use crate::flow_rate::{BySize, CompressionRate, FlowRate};
-use crate::rules::filling_by_size::LevelsBySize;
 use crate::rules::madd::is_madd;
 use covey_core::Demand;
 use covey_core::state::CoflowState;
@@ -68,26 +67,22 @@ impl CoflowAllocation {
     /// Water level of each local link in bytes per second; empty when no flow has a rate by water
     /// level.
     pub fn water_levels(&self) -> &[f64] {
-        &self.own().rates.levels
+        let own = self.own();
+        if matches!(own.decided, Some((_, Rule::Proportional))) { &[] } else { &own.rates.levels }
     }
 
     /// Rates by what is left of each flow, if the coflow's own entry has a rule that goes by that,
     /// even if the coflow gets nothing by it.
     pub fn by_size(&self) -> Option<BySize<'_>> {
-        let EntryAllocation { rates, decided, .. } = self.own();
-        let proportional = &rates.by_size;
-        let (_, rule) = (*decided)?;
+        let own = self.own();
+        let (_, rule) = own.decided?;
         let uniform =
             |level| Some(BySize { lowest: level, highest: level, levels: &[], limits: &[] });
         match rule {
-            Rule::Proportional if proportional.is_uniform() => uniform(proportional.lowest),
-            Rule::Proportional => {
-                let LevelsBySize { lowest, highest, levels, limits, .. } = proportional;
-                Some(BySize { lowest: *lowest, highest: *highest, levels, limits })
-            }
+            Rule::Proportional => Some(own.by_size()),
             _ if !is_madd(rule) => None,
-            _ if self.own().is_empty() => uniform(0.0),
-            _ => uniform(rates.madd_ratio),
+            _ if own.is_empty() => uniform(0.0),
+            _ => uniform(own.rates.madd_ratio),
         }
     }
 
@@ -202,7 +197,7 @@ impl CoflowAllocation {
     /// The coflow has been sent by size for so many `seconds` over the scale.
     pub(crate) fn pass(&mut self, seconds: f64) {
         let own = if self.is_provisional { &mut self.provisional } else { &mut self.main };
-        own.rates.by_size.pass(seconds);
+        own.pass(seconds);
     }
 
     /// Some flows send faster than the provisional share says, which is not in force. So the next pass
@@ -262,7 +257,7 @@ impl CoflowAllocation {
             levels => demand.path(position).map(|l| levels[l]).fold(f64::INFINITY, f64::min),
         };
         // Bytes left may be unknown where no rate goes by them.
-        let level = self.by_size().map_or(0.0, |by_size| by_size.level(demand, position));
+        let level = self.by_size().map_or(0.0, |by_size| by_size.level(position));
         by_water + if level > 0.0 { coflow.progress().left[position] * level } else { 0.0 }
     }
 

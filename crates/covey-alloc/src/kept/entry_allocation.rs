@@ -1,12 +1,12 @@
 //! What one entry of a plan gives to a coflow, and how that is decided.
 
 use super::changes::Changes;
-use super::fair_levels::FairLevels;
 use super::idle::Idle;
 use super::incremental_matching::{MatchedFlows, MatchingScratch};
+use super::kept_levels::{KeptLevels, Members};
 use super::plan_place::PlanPlace;
 use crate::error::PlanError;
-use crate::flow_rate::FlowRate;
+use crate::flow_rate::{BySize, FlowRate};
 use crate::free_capacity::usable;
 use crate::rules::list;
 use crate::rules::madd::{Madd, is_madd};
@@ -17,6 +17,9 @@ use covey_core::Demand;
 use covey_core::sets::simd::differences;
 use covey_core::state::CoflowState;
 use covey_core::{Entry, Group, Rule};
+
+/// Levels that differ by less than this, relatively, are the same.
+const SAME_LEVEL: f64 = 1.0 + 1e-12;
 
 /// What one entry gives to a coflow.
 #[derive(Debug, Default)]
@@ -34,7 +37,7 @@ pub struct EntryAllocation {
     pub rates: Rates,
     /// Bytes per second of all flows together.
     pub total: f64,
-    fair: FairLevels,
+    levels: KeptLevels,
     /// Under matching of a whole coflow, the flows that run.
     pub matched: MatchedFlows,
     /// The allocation pass that last confirmed this.
@@ -75,7 +78,7 @@ impl EntryAllocation {
     pub fn restart(&mut self) {
         self.clear();
         self.place.forget();
-        self.fair.restart();
+        self.levels.restart();
     }
 
     /// The coflow can send nothing, and is idle until it can. The capacity that it found is not kept.
@@ -102,9 +105,9 @@ impl EntryAllocation {
         self.give_nothing();
     }
 
-    /// Withdraws what the rules that remember nothing have given.
+    /// Withdraws what the other rules have given.
     fn give_nothing(&mut self) {
-        self.fair.forget();
+        self.levels.forget();
         self.rates.clear();
         self.total = 0.0;
     }
@@ -133,22 +136,40 @@ impl EntryAllocation {
 
     /// The links whose level the last decision changed; `None` if it does not say.
     pub fn level_changes(&self) -> Option<&[u32]> {
-        self.fair.changes()
+        self.levels.changed()
     }
 
-    /// See [`FairLevels::moved`].
+    /// See [`KeptLevels::moved`].
     pub fn moved_flows(&self) -> &[u32] {
-        self.fair.moved()
+        self.levels.moved()
     }
 
     /// Whether [`EntryAllocation::limit`] is known.
     pub fn keeps_limits(&self) -> bool {
-        self.fair.keeps_limits()
+        self.levels.keeps_limits()
     }
 
-    /// See [`FairLevels::limit`].
+    /// The local link that limits the flow at a position, where that is known.
     pub fn limit(&self, position: usize) -> Option<usize> {
-        self.fair.limit(position)
+        self.keeps_limits().then(|| self.levels.limits()[position] as usize)
+    }
+
+    /// Rates in proportion to what is left of each flow.
+    pub fn by_size(&self) -> BySize<'_> {
+        let Rates { levels, lowest, highest, .. } = &self.rates;
+        if *highest <= lowest * SAME_LEVEL {
+            return BySize { lowest: *lowest, highest: *lowest, levels: &[], limits: &[] };
+        }
+        BySize { lowest: *lowest, highest: *highest, levels, limits: self.levels.limits() }
+    }
+
+    /// The coflow has been sent by size for so many `seconds` over the scale.
+    pub fn pass(&mut self, seconds: f64) {
+        let Rates { levels, lowest, highest, .. } = &mut self.rates;
+        self.levels.pass(*lowest, seconds);
+        let raise = |level: f64| BySize::raise(*lowest, level, seconds).min(UNLIMITED);
+        levels.iter_mut().for_each(|level| *level = raise(*level));
+        *highest = raise(*highest);
     }
 
     /// Brings `before` up to date at the dirty links (`None`: all links) of the fabric. Leaves in
@@ -196,7 +217,7 @@ impl EntryAllocation {
         let touched = self.decided != Some((group, rule));
         self.matched.forget_changes();
         self.decided = Some((group, rule));
-        self.fair.start();
+        self.levels.start();
         let was_empty = self.is_empty();
         let mut flows = EntryFlows { coflow, group, capacity };
         let whole = flows.is_whole();
@@ -207,13 +228,10 @@ impl EntryAllocation {
         if !is_madd(rule) {
             self.rates.madd_ratio = 0.0;
         }
-        if rule != Rule::Proportional {
-            self.rates.by_size.clear();
-        }
         match rule {
             Rule::Matching | Rule::MatchingByLoad if whole => {
                 let by_another_rule = !was_empty && self.matched.is_empty();
-                self.fair.forget();
+                self.levels.forget();
                 self.rates.clear();
                 self.matched.most_loaded_first = rule == Rule::MatchingByLoad;
                 let both = (&*self.before, &mut self.after);
@@ -238,21 +256,56 @@ impl EntryAllocation {
             _ if !touched && self.stays(coflow.demand(), rule, &mut scratch.changes) => {
                 return Ok(false);
             }
+            Rule::MaxMin | Rule::Proportional
+                if whole && (rule == Rule::Proportional || self.levels.pays(coflow.demand())) =>
+            {
+                self.decide_levels(rule, coflow, capacity, &mut scratch.changes);
+            }
             _ => {
-                let may_follow = whole && rule == Rule::MaxMin;
-                scratch.changes.dirty_after.clear();
-                if may_follow && self.follows(coflow, group, scratch, capacity) {
-                    return Ok(!(was_empty && self.is_empty()));
-                }
                 scratch.previous_after.clone_from(&self.after);
                 self.decide_whole(rule, &mut flows, &mut scratch.rules)?;
-                if may_follow && !self.is_empty() {
-                    self.fair.remember(coflow, scratch.rules.on_paths.opened());
+                if whole && rule == Rule::MaxMin && !self.is_empty() {
+                    self.levels.note_filled(scratch.rules.on_paths.opened());
                 }
-                differences(&self.after, &scratch.previous_after, &mut scratch.changes.dirty_after);
+                let Scratch { changes, previous_after, .. } = scratch;
+                changes.dirty_after.clear();
+                differences(&self.after, previous_after, &mut changes.dirty_after);
             }
         }
         Ok(!(was_empty && self.is_empty()))
+    }
+
+    /// Decides by levels of links. They go on from those before.
+    fn decide_levels(
+        &mut self,
+        rule: Rule,
+        coflow: &CoflowState,
+        capacity: &[f64],
+        changes: &mut Changes,
+    ) {
+        let demand = coflow.demand();
+        let by_size = rule == Rule::Proportional;
+        changes.dirty_after.clear();
+        if !can_send(demand, &self.before) {
+            differences(&self.after, &self.before, &mut changes.dirty_after);
+            self.after.clone_from(&self.before);
+            self.total = 0.0;
+            return self.give_nothing();
+        }
+        self.rates.flow_rates.clear();
+        let members = if by_size { Members::BySize(&coflow.progress().left) } else { Members::All };
+        let capacity = demand.links().iter().map(|link| capacity[link.index()]);
+        let goes_on = self.levels.share(demand, members, capacity, (&self.before, &changes.dirty));
+        self.after.resize(self.before.len(), 0.0);
+        let written = (&mut self.rates.levels, &mut *self.after);
+        self.levels.write(!goes_on, &self.before, written, &mut changes.dirty_after);
+        if by_size {
+            self.rates.find_range();
+        }
+        self.sum_up(demand);
+        if self.is_empty() {
+            self.give_nothing();
+        }
     }
 
     /// Decides by a rule, whatever was decided before.
@@ -266,7 +319,7 @@ impl EntryAllocation {
         self.after.clone_from(&self.before);
         list::with(rule, |rule| {
             if rule.is_exact() || can_send(demand, &self.before) {
-                self.fair.forget();
+                self.levels.forget();
                 self.rates.clear_shared();
                 if !rule.continues_flows() {
                     self.rates.flow_rates.clear();
@@ -290,7 +343,7 @@ impl EntryAllocation {
         flows: &mut EntryFlows<'_>,
         scratch: &mut Scratch,
     ) -> Result<(), PlanError> {
-        self.fair.forget();
+        self.levels.forget();
         let Scratch { changes, previous_after, rules, .. } = scratch;
         previous_after.clone_from(&self.after);
         self.after.clone_from(&self.before);
@@ -325,32 +378,9 @@ impl EntryAllocation {
             }
             let Changes { dirty, dirty_after, .. } = changes;
             dirty_after.copy(dirty);
-            self.fair.stay(dirty);
+            self.levels.stay(dirty);
         }
         stays
-    }
-
-    /// Goes on from the max-min fair levels of a whole coflow, if that is possible. Returns whether
-    /// it is.
-    fn follows(
-        &mut self,
-        coflow: &CoflowState,
-        group: Group,
-        scratch: &mut Scratch,
-        capacity: &[f64],
-    ) -> bool {
-        let Group::Coflow(id) = group else { return false };
-        let Scratch { ended, changes, .. } = scratch;
-        let shared = (&mut *self.after, &mut *self.rates.levels);
-        let ended = ended.iter().filter(|(ended, _)| *ended == id).map(|(_, position)| *position);
-        let follows = self.fair.follow((coflow, ended), (&self.before, capacity), shared, changes);
-        if follows {
-            self.sum_up(coflow.demand());
-            if self.is_empty() {
-                self.give_nothing();
-            }
-        }
-        follows
     }
 
     /// Takes over the rates of flows of a coflow, which others have decided. Returns whether they are new.

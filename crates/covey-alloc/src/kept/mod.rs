@@ -1,8 +1,8 @@
 //! What is kept from one allocation pass to the next.
 //!
 //! For each entry: what it found and left at its links and what it gives ([`entry_allocation`]),
-//! with incremental forms of two rules, each as fast as what has changed: matching ([`incremental_matching`]:
-//! ([`fair_levels`] and [`kept_levels`]). For each coflow: all its entries
+//! with incremental forms of rules, each as fast as what has changed: matching ([`incremental_matching`]) and water
+//! levels ([`kept_levels`]). For each coflow: all its entries
 //! ([`coflow_allocation`], [`subsets`]) and what backfill found for it ([`found_spare`]); [`allocations`] holds all
 //! coflows. For coflows that can send nothing: a few bits ([`idle`], [`asleep`]). For a plan that stays in force:
 //! which entries have a step on the next pass, and which wait for which link ([`kept_plan`], [`pass_steps`],
@@ -17,7 +17,6 @@ pub mod claims;
 pub mod coflow_allocation;
 pub mod decision;
 pub mod entry_allocation;
-pub mod fair_levels;
 pub mod found_spare;
 pub mod idle;
 pub mod incremental_matching;

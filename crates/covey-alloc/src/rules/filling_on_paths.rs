@@ -1,6 +1,6 @@
-//! Progressive filling on paths of any number of links, in proportion to a weight of each flow.
+//! Progressive filling on paths of any number of links.
 //!
-//! A round fixes the links with the lowest share (what is free over the weights of their open flows), gives
+//! A round fixes the links with the lowest share (what is free over the number of their open flows), gives
 //! their open flows that level, and goes on. Only the shares of links that these flows cross change, so a
 //! round costs as much as it fixes: each flow's path is read twice in all, whatever the number of rounds.
 //! The lowest share is kept for each 64 links.
@@ -16,18 +16,11 @@ use covey_core::sets::simd::{bitmask, minimum};
 /// the last bits after many subtractions.
 const SAME_ROUND: f64 = 1.0 + 1e-12;
 
-/// Where subtractions leave less than this of what was there, weights are summed up again.
-const CANCELLED: f64 = 1e-6;
-
 /// What is open at one local link.
 #[derive(Debug, Clone, Copy, Default)]
 struct OpenLink {
     /// Bytes per second that are not promised to a flow yet.
     free: f64,
-    /// Weights of the open flows.
-    weights: f64,
-    /// The same when no link was fixed, or when `weights` was last summed up.
-    all: f64,
     /// Number of open flows.
     flows: u32,
 }
@@ -43,7 +36,7 @@ pub struct PathFilling {
     links: Vec<OpenLink>,
     /// Links at which something was free at the start, a bit each: to look these up takes less memory at once.
     has_free: Vec<u64>,
-    /// By local link, `free / weights`; infinite once the link is fixed or has no open flow.
+    /// By local link, `free / flows`; infinite once the link is fixed or has no open flow.
     share: Vec<f64>,
     /// The lowest of each 64 shares.
     lowest: Vec<f64>,
@@ -67,72 +60,32 @@ pub enum Served<'a> {
 }
 
 impl PathFilling {
-    /// Shares `free` (capacity at the local links) among some flows, each with its weight. Calls
-    /// `fixes` with each position that gets something, the link that limits the flow, and that link's level:
-    /// rate over weight. What they do not use is [`PathFilling::rest`].
+    /// Shares `free` (capacity at the local links) among some flows. Calls `fixes` with each position that gets
+    /// something, the link that limits the flow, and its rate. What they do not use is [`PathFilling::rest`].
     pub fn fill(
         &mut self,
         demand: &Demand,
         flows: Served<'_>,
-        weight: impl Fn(usize) -> f64,
         free: &[f64],
-        fixes: impl FnMut(usize, usize, f64),
+        mut fixes: impl FnMut(usize, usize, f64),
     ) {
-        self.begin(free);
-        self.open_all(demand, flows, &weight, free);
-        self.fill_open(demand, weight, fixes);
-    }
-
-    /// Begins with some capacity `free` at the local links. No flow is open.
-    pub fn begin(&mut self, free: &[f64]) {
         self.links.clear();
         self.links.extend(free.iter().map(|&free| OpenLink { free, ..OpenLink::default() }));
         self.opened = 0;
-    }
-
-    /// Opens flows at some positions, of which each `holds` what is not free at its links so far.
-    pub fn open(
-        &mut self,
-        demand: &Demand,
-        positions: &[u32],
-        weight: impl Fn(usize) -> f64,
-        holds: impl Fn(usize) -> f64,
-    ) {
-        self.open.clear();
-        self.open.resize(demand.width().div_ceil(64), 0);
-        self.opened = positions.len();
-        for position in positions.iter().map(|&p| p as usize) {
-            set_bit(&mut self.open, position, true);
-            let (weight, holds) = (weight(position), holds(position));
-            for &l in demand.whole_path(position).iter() {
-                let link = &mut self.links[l as usize];
-                link.weights += weight;
-                link.free += holds;
-                link.flows += 1;
-            }
-        }
-    }
-
-    /// Shares what is free among the flows that are open, as [`PathFilling::fill`] does.
-    pub fn fill_open(
-        &mut self,
-        demand: &Demand,
-        weight: impl Fn(usize) -> f64,
-        mut fixes: impl FnMut(usize, usize, f64),
-    ) {
-        self.start(demand, &weight);
+        self.open_all(demand, flows, free);
+        self.start();
         // No flow's level is below that of an earlier round.
         while let Some(lowest) = self.find_lowest() {
             for k in 0..self.fixed.len() {
                 let l = self.fixed[k] as usize;
-                self.fix(demand, l, &weight, |position, level| fixes(position, l, level));
+                self.fix(demand, l, |position, level| fixes(position, l, level));
             }
             for k in 0..self.fixed.len() {
                 let l = self.fixed[k] as usize;
                 (self.links[l].flows, self.links[l].free) = (0, 0.0);
                 set_bit(&mut self.touched, l, true);
             }
-            self.share_out(demand, &weight, lowest);
+            self.share_out(lowest);
         }
     }
 
@@ -147,13 +100,7 @@ impl PathFilling {
     }
 
     /// Opens the flows that can be sent.
-    fn open_all(
-        &mut self,
-        demand: &Demand,
-        flows: Served<'_>,
-        weight: &impl Fn(usize) -> f64,
-        free: &[f64],
-    ) {
+    fn open_all(&mut self, demand: &Demand, flows: Served<'_>, free: &[f64]) {
         self.open.clear();
         self.open.resize(demand.width().div_ceil(64), 0);
         self.has_free.clear();
@@ -165,15 +112,10 @@ impl PathFilling {
         let mut look_at = |position: usize| {
             let path = demand.whole_path(position);
             let is_open = path[2..].iter().all(|&l| has_free(l as usize));
-            let weight = if is_open { weight(position) } else { 0.0 };
-            if weight > 0.0 {
+            if is_open {
                 set_bit(open, position, true);
                 *opened += 1;
-                for &l in path.iter() {
-                    let link = &mut links[l as usize];
-                    link.weights += weight;
-                    link.flows += 1;
-                }
+                path.iter().for_each(|&l| links[l as usize].flows += 1);
             }
         };
         match flows {
@@ -192,9 +134,8 @@ impl PathFilling {
     }
 
     /// No link is fixed.
-    fn start(&mut self, demand: &Demand, weight: &impl Fn(usize) -> f64) {
+    fn start(&mut self) {
         let links = self.links.len();
-        self.links.iter_mut().for_each(|link| link.all = link.weights);
         self.share.clear();
         self.share.resize(links, f64::INFINITY);
         self.lowest.clear();
@@ -203,7 +144,7 @@ impl PathFilling {
         let some =
             self.links.chunks(64).map(|some| bitmask(some.iter().map(|link| link.flows > 0)));
         self.touched.extend(some);
-        self.share_out(demand, weight, 0.0);
+        self.share_out(0.0);
     }
 
     /// Finds the links that are fixed in the next round. Returns the lowest share; `None` if no link is
@@ -224,44 +165,30 @@ impl PathFilling {
     }
 
     /// Gives the open flows of a link its share as their level.
-    fn fix(
-        &mut self,
-        demand: &Demand,
-        l: usize,
-        weight: &impl Fn(usize) -> f64,
-        mut fixes: impl FnMut(usize, f64),
-    ) {
+    fn fix(&mut self, demand: &Demand, l: usize, mut fixes: impl FnMut(usize, f64)) {
         let PathFilling { open, links, share, touched, .. } = self;
         let level = share[l];
         demand.each_at(l, open, |open, position| {
             set_bit(open, position, false);
             fixes(position, level);
-            let weight = weight(position);
-            let rate = weight * level;
             // The link itself is closed once all its flows are.
             for &k in demand.whole_path(position).iter().filter(|&&k| k as usize != l) {
                 let link = &mut links[k as usize];
                 link.flows -= 1;
-                link.weights -= weight;
-                link.free -= rate;
+                link.free -= level;
                 touched[k as usize / 64] |= 1 << (k % 64);
             }
         });
     }
 
     /// Works out the shares of links that were touched: no less than `lowest`.
-    fn share_out(&mut self, demand: &Demand, weight: &impl Fn(usize) -> f64, lowest: f64) {
-        let PathFilling { open, links, share, touched, .. } = self;
+    fn share_out(&mut self, lowest: f64) {
+        let PathFilling { links, share, touched, .. } = self;
         for (word, touched) in touched.iter_mut().enumerate().filter(|(_, links)| **links != 0) {
             let here = std::mem::take(touched);
             for l in bits([here].into_iter()).map(|k| 64 * word + k) {
-                let link = &mut links[l];
-                if link.flows > 0 && link.weights < link.all * CANCELLED {
-                    link.weights = 0.0;
-                    demand.each_at(l, open, |_, position| link.weights += weight(position));
-                    link.all = link.weights;
-                }
-                let now = (link.free / link.weights).max(lowest);
+                let link = &links[l];
+                let now = (link.free / f64::from(link.flows)).max(lowest);
                 share[l] = if link.flows > 0 { now } else { f64::INFINITY };
             }
             let here = &share[64 * word..];

@@ -27,19 +27,19 @@ impl SharingRule for MaxMin {
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError> {
         let demand = flows.demand();
-        let (filling, weight) = (&mut scratch.on_paths, |_| 1.0);
+        let filling = &mut scratch.on_paths;
         if flows.is_whole() {
             // Flows that cross a full link get nothing.
             let level = |free: &f64| if *free > 0.0 { UNLIMITED } else { 0.0 };
             rates.levels.extend(free.iter().map(level));
             let set_level = |_, l: usize, level| rates.levels[l] = level;
-            filling.fill(demand, Served::All, weight, free, set_level);
+            filling.fill(demand, Served::All, free, set_level);
         } else {
             flows.select(&mut scratch.positions);
             let push = |position, _, rate| {
                 rates.flow_rates.push(FlowRate { position: position as u32, rate });
             };
-            filling.fill(demand, Served::At(&scratch.positions), weight, free, push);
+            filling.fill(demand, Served::At(&scratch.positions), free, push);
             rates.flow_rates.sort_unstable_by_key(|flow| flow.position);
         }
         free.iter_mut().zip(filling.rest()).for_each(|(free, rest)| *free = rest);

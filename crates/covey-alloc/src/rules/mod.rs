@@ -2,20 +2,17 @@
 //!
 //! Each rule is one file with one type that implements [`SharingRule`](sharing::SharingRule). A
 //! rule is a pure function of the entry's flows and of the capacity that is free for them. It knows
-//! nothing of plans, passes and other coflows, and remembers nothing. Only [levels by size](by_size_on_paths) go on
+//! nothing of plans, passes and other coflows, and remembers nothing. Only [levels by size](by_size) go on
 //! from those of the last decision, where that gives the same.
 //!
 //! A new rule is its file, one line in [`list`], its name in [`Rule`](covey_core::Rule), and its definition in
 //! [`reference`](mod@crate::reference).
 
 pub mod all_or_none;
-pub mod by_size_on_paths;
 pub mod equal;
-pub mod filling_by_size;
 pub mod filling_on_paths;
 pub mod fixed;
 pub mod hold;
-pub mod kept_by_size;
 pub mod list;
 pub mod madd;
 pub mod matching;

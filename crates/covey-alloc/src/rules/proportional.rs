@@ -8,9 +8,8 @@
 //!
 //! Time alone does not change these rates: what is left of a flow falls as its level rises, and the
 //! product stays. So levels need not be computed again as time passes: they follow what is left
-//! ([`BySize::raise`](crate::BySize::raise)). Levels are found by progressive filling, [in rounds of many
-//! links](super::filling_by_size) where no flow crosses an inner link, and [on paths](super::by_size_on_paths)
-//! otherwise.
+//! ([`BySize::raise`](crate::BySize::raise)). They are [kept](crate::kept::kept_levels) from one decision to
+//! the next.
 
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::error::PlanError;
@@ -22,19 +21,12 @@ pub struct Proportional;
 impl SharingRule for Proportional {
     fn share(
         &self,
-        flows: &mut EntryFlows<'_>,
-        free: &mut [f64],
-        rates: &mut Rates,
-        scratch: &mut RuleScratch,
+        _: &mut EntryFlows<'_>,
+        _: &mut [f64],
+        _: &mut Rates,
+        _: &mut RuleScratch,
     ) -> Result<(), PlanError> {
-        let left = &flows.coflow.progress().left;
-        let (demand, by_size) = (flows.demand(), &mut rates.by_size);
-        if demand.is_bipartite() {
-            by_size.fill(demand, left, free, &mut scratch.proportional);
-        } else {
-            by_size.fill_paths(demand, left, free, &mut scratch.by_size_on_paths);
-        }
-        Ok(())
+        Err(PlanError::BytesLeftOfAPart)
     }
 
     fn in_backfill(&self, _: bool) -> Option<Rule> {

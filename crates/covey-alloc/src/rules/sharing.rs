@@ -1,8 +1,7 @@
 //! What a sharing rule is given, and what it answers.
 
-use super::by_size_on_paths::Course;
-use super::filling_by_size::{LevelsBySize, ProportionalFilling};
 use super::filling_on_paths::PathFilling;
+use super::max_min::UNLIMITED;
 use crate::error::PlanError;
 use crate::flow_rate::FlowRate;
 use covey_core::Demand;
@@ -112,8 +111,9 @@ pub struct Rates {
     pub levels: Vec<f64>,
     /// Under MADD, the rate of a flow over what is left of it.
     pub madd_ratio: f64,
-    /// Levels in proportion to what is left of each flow.
-    pub by_size: LevelsBySize,
+    /// Where flows count for what is left of them, the lowest level of a flow, and the highest.
+    pub lowest: f64,
+    pub highest: f64,
     /// Rates of single flows.
     pub flow_rates: Vec<FlowRate>,
 }
@@ -122,14 +122,22 @@ impl Rates {
     /// Withdraws all rates.
     pub fn clear(&mut self) {
         self.clear_shared();
-        self.by_size.clear();
         self.flow_rates.clear();
     }
 
-    /// Withdraws all rates but those of single flows and those by size, from which the next decision may go on.
+    /// Withdraws all rates but those of single flows, from which the next decision may go on.
     pub fn clear_shared(&mut self) {
         self.levels.clear();
         self.madd_ratio = 0.0;
+        (self.lowest, self.highest) = (0.0, 0.0);
+    }
+
+    /// Finds the lowest and the highest level of a flow.
+    pub fn find_range(&mut self) {
+        let limiting = self.levels.iter().filter(|level| **level < UNLIMITED);
+        let both =
+            |(lowest, highest): (f64, f64), level: &f64| (lowest.min(*level), highest.max(*level));
+        (self.lowest, self.highest) = limiting.fold((f64::INFINITY, 0.0), both);
     }
 }
 
@@ -142,9 +150,7 @@ pub struct RuleScratch {
     pub open: Vec<u32>,
     /// A number for each of `positions`, or for each local link.
     pub numbers: Vec<f64>,
-    pub proportional: ProportionalFilling,
     pub on_paths: PathFilling,
-    pub by_size_on_paths: Course,
 }
 
 impl RuleScratch {

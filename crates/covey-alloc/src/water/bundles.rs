@@ -85,6 +85,11 @@ impl Bundles {
         self.attached[bundle as usize]
     }
 
+    /// The same of all bundles; [`NONE`] for those that are attached nowhere.
+    pub fn all_attached(&self) -> &[u32] {
+        &self.attached
+    }
+
     /// Links on the path of a bundle.
     pub fn path(&self, bundle: u32) -> &[u32] {
         let (hops, links) =
@@ -136,27 +141,47 @@ impl Bundles {
         key(self.bundles[bundle as usize].class, self.path(bundle))
     }
 
-    /// Makes room for bundles with numbers below `count` that [`Bundles::lay`] lays. There are no others.
-    pub fn make_room(&mut self, count: usize) {
-        self.clear(false);
+    /// Makes room for bundles with numbers below `count` that [`Bundles::lay`] lays. There are no others. Each counts
+    /// for 1, or has a weight of its own.
+    pub fn make_room(&mut self, count: usize, has_weights: bool) {
+        self.clear(has_weights);
+        if let Some(weights) = &mut self.weights {
+            weights.resize(count, 0.0);
+        }
         self.bundles.resize(count, Bundle { class: 0, place: NONE, flows: 0 });
         self.attached.resize(count, NONE);
         self.paths.resize(count * self.stride, 0);
         self.places.resize(count * self.stride, 0);
     }
 
-    /// Makes a bundle of one flow that has this number and path, and is attached nowhere.
-    pub fn lay(&mut self, bundle: u32, path: impl Iterator<Item = u32>) {
+    /// Makes a bundle of one flow that has this number, path and weight, and is attached nowhere.
+    pub fn lay(&mut self, bundle: u32, path: impl Iterator<Item = u32>, weight: f64) {
         self.sought.clear();
         self.sought.extend(path);
         self.widen();
         self.set_path(bundle);
         *self.flows_mut(bundle) = 1;
+        if let Some(weights) = &mut self.weights {
+            weights[bundle as usize] = weight;
+        }
+    }
+
+    /// Whether bundles have weights of their own.
+    pub fn have_weights(&self) -> bool {
+        self.weights.is_some()
+    }
+
+    /// Changes the weight of a bundle that has one of its own.
+    pub fn set_weight(&mut self, bundle: u32, weight: f64) {
+        if let Some(weights) = &mut self.weights {
+            weights[bundle as usize] = weight;
+        }
     }
 
     /// Takes a bundle away that was [laid](Bundles::lay) and is attached nowhere.
     pub fn take_away(&mut self, bundle: u32) {
         *self.flows_mut(bundle) = 0;
+        self.set_weight(bundle, 0.0);
     }
 
     fn make(&mut self, class: u32, weight: f64) -> u32 {

@@ -65,6 +65,11 @@ impl PathRows {
         }
     }
 
+    /// The flows of all bundles of a link count for such a part of what they did.
+    pub fn scale(&mut self, link: usize, part: f64) {
+        self.rows[link].iter_mut().for_each(|piece| piece.weight *= part);
+    }
+
     /// What the flows of bundles count for, and other links that they cross: in order of the list, some bundles
     /// several times with other links each time.
     #[inline(always)]

@@ -40,6 +40,9 @@ const LINKS_PER_BALANCE: usize = 64;
 const ROUNDS_PER_SUM: usize = 1024;
 const LINKS_PER_ROUND: usize = 16;
 
+/// Where subtractions leave less than this of what was there, weights are added up again.
+const CANCELLED: f64 = 1e-3;
+
 /// The water levels of one class, and which bundles are attached where.
 #[derive(Debug, Default)]
 pub struct WaterLevels {
@@ -76,8 +79,11 @@ struct Filling {
     /// Levels, and what was used, before.
     level: Vec<f64>,
     used: Vec<f64>,
-    /// By link, the flows whose rates still rise.
+    /// By link, the flows whose rates still rise: what they count for, what they did when that was last added up, and
+    /// the number of their bundles.
     open: Vec<f64>,
+    all: Vec<f64>,
+    bundles: Vec<u32>,
     /// Levels at which links will be full, or less.
     full: BinaryHeap<Reverse<(Ordered, u32)>>,
 }
@@ -243,10 +249,15 @@ impl WaterLevels {
     pub fn join(&mut self, bundles: &mut Bundles, bundle: u32) {
         let lowest = self.lowest_link(bundles.path(bundle));
         let (link, weight) = (lowest as usize, bundles.weight(bundle));
-        if self.links.level[link] == f64::INFINITY {
-            // With the whole capacity for this bundle, the link is used for more than is free if any other
-            // flow has a rate there, so the balance finds those that are to have less.
-            self.set_level(link, self.links.capacity[link]);
+        // With the whole capacity for this bundle, the link is used for more than is free if any other flow has a rate
+        // there, so the balance finds those that are to have less. Sums of more than that would not be exact.
+        let (level, most) = (self.links.level[link], self.links.capacity[link] / weight);
+        if level > most {
+            if level < f64::INFINITY {
+                self.raise_own(link, (level, most));
+                self.links.used[link] += self.links.own[link] * (most - level);
+            }
+            self.set_level(link, most);
         }
         bundles.attach(bundle, lowest, &mut self.attached[link]);
         bundles.cross(bundle, &mut self.crossing);
@@ -282,6 +293,34 @@ impl WaterLevels {
         self.count(link, path, by);
     }
 
+    /// The flows of each bundle count for a part of what they did, and all rates stay: levels rise. `part` gives that
+    /// part by level, and `raise` the new level; neither changes the order of levels.
+    ///
+    /// What flows count for at links where they are not attached is not brought up to date: it is a bound.
+    pub fn shrink(
+        &mut self,
+        bundles: &mut Bundles,
+        part: impl Fn(f64) -> f64,
+        raise: impl Fn(f64) -> f64,
+    ) {
+        for link in 0..self.count_links() {
+            let level = self.links.level[link];
+            if level == f64::INFINITY {
+                continue;
+            }
+            let part = part(level);
+            if part < 1.0 {
+                for &bundle in &self.attached[link] {
+                    bundles.set_weight(bundle, bundles.weight(bundle) * part);
+                }
+                self.rows.paths.scale(link, part);
+                self.links.own[link] *= part;
+                self.links.level[link] = raise(level);
+            }
+            self.links.others[link] = raise(self.links.others[link]);
+        }
+    }
+
     /// More flows that are attached to `link` cross a path, or fewer.
     #[inline(always)]
     fn count(&mut self, link: usize, path: &[u32], by: f64) {
@@ -308,6 +347,16 @@ impl WaterLevels {
         bundles.uncross(bundle, &mut self.crossing);
         bundles.detach(bundle, &mut self.attached[link]);
         self.present -= 1;
+        self.limit_no_more(link);
+    }
+
+    /// A link limits no flow, if none is attached to it any more, however little of it the last one has used. Links
+    /// that are divided in proportion have their level all the same.
+    fn limit_no_more(&mut self, link: usize) {
+        if self.attached[link].is_empty() && self.rows.form != Form::None {
+            self.links.own[link] = 0.0;
+            self.set_level(link, f64::INFINITY);
+        }
     }
 
     #[inline(always)]
@@ -350,6 +399,7 @@ impl WaterLevels {
                 self.use_more(l as usize, weight * (to - from));
             }
         }
+        self.limit_no_more(before);
     }
 
     /// Balances all links that are off.
@@ -435,7 +485,15 @@ impl WaterLevels {
         }
     }
 
+    /// Adds up what the flows attached to a link count for: differences of weights of any size are not exact.
+    fn weigh_own(&mut self, bundles: &Bundles, link: usize) {
+        if bundles.have_weights() {
+            self.links.own[link] = self.attached[link].iter().map(|&it| bundles.weight(it)).sum();
+        }
+    }
+
     fn balance_link(&mut self, bundles: &mut Bundles, link: usize) {
+        self.weigh_own(bundles, link);
         let Links { level, free, used, own, .. } = &self.links;
         let (level, free, own) = (level[link], free[link], own[link]);
         let others = if own > 0.0 { used[link] - own * level } else { used[link] };
@@ -472,6 +530,7 @@ impl WaterLevels {
                     some_move = true;
                 }
             }
+            self.weigh_own(bundles, link);
             let own = self.links.own[link];
             if own <= 0.0 {
                 self.links.used[link] = others;
@@ -499,22 +558,18 @@ impl WaterLevels {
         let mut highest = self.find_higher(bundles, link, lowered);
         // All of them count at first, so the level is too low, and only rises.
         let mut moving = std::mem::take(&mut self.moving);
-        let (mut weight, mut rest) = (own, others);
-        for &(bundle, at) in &moving {
-            weight += bundles.weight(bundle);
-            rest -= bundles.weight(bundle) * at;
-        }
+        let (mut weight, mut rest);
         loop {
+            (weight, rest) = (own, others);
+            for &(bundle, at) in &moving {
+                weight += bundles.weight(bundle);
+                rest -= bundles.weight(bundle) * at;
+            }
             lowered = ((free - rest) / weight).max(0.0);
             let before = moving.len();
-            moving.retain(|&(bundle, at)| {
-                let stays = at > lowered;
-                if !stays {
-                    weight -= bundles.weight(bundle);
-                    rest += bundles.weight(bundle) * at;
-                    highest = highest.max(at);
-                }
-                stays
+            moving.retain(|&(_, at)| {
+                highest = if at > lowered { highest } else { highest.max(at) };
+                at > lowered
             });
             if moving.len() == before || weight <= 0.0 {
                 break;
@@ -632,20 +687,32 @@ impl WaterLevels {
     /// Attaches all bundles, none of which is attached, to the links that are full first if all rates rise evenly.
     fn fill_links(&mut self, bundles: &mut Bundles, filling: &mut Filling) {
         let WaterLevels { links, attached, crossing, rows, .. } = self;
-        let Filling { open, full, .. } = filling;
+        let Filling { open, all, bundles: opened, full, .. } = filling;
         let level_of = |links: &Links, link: usize, open: f64| {
             Ordered(((links.free[link] - links.used[link]) / open).max(0.0))
         };
+        opened.clear();
+        opened.extend(crossing[..links.count.len()].iter().map(|list| list.len() as u32));
+        if bundles.have_weights() {
+            let weights = |list: &Vec<u32>| list.iter().map(|&it| bundles.weight(it)).sum();
+            links.count.iter_mut().zip(&*crossing).for_each(|(all, list)| *all = weights(list));
+        }
         open.clone_from(&links.count);
+        all.clone_from(&links.count);
         full.clear();
-        let with_flows = (0..links.count.len()).filter(|&link| open[link] > 0.5);
+        let with_flows = (0..opened.len()).filter(|&link| opened[link] > 0);
         full.extend(
             with_flows.map(|link| Reverse((level_of(links, link, open[link]), link as u32))),
         );
         while let Some(Reverse((before, number))) = full.pop() {
             let link = number as usize;
-            if open[link] < 0.5 {
+            if opened[link] == 0 {
                 continue;
+            }
+            if open[link] < all[link] * CANCELLED {
+                let still = crossing[link].iter().filter(|&&it| bundles.attached(it) == NONE);
+                open[link] = still.map(|&it| bundles.weight(it)).sum();
+                all[link] = open[link];
             }
             // The level at which a link is full only rises while others fill.
             let level = level_of(links, link, open[link]);
@@ -663,6 +730,7 @@ impl WaterLevels {
                 for l in path.iter().map(|&l| l as usize) {
                     links.used[l] += weight * level.0;
                     open[l] -= weight;
+                    opened[l] -= 1;
                 }
                 links.own[link] += weight;
                 rows.attach(link, path, weight);

@@ -88,7 +88,7 @@ impl CoflowFluids {
         let (demand, progress) = (coflow.demand(), coflow.progress());
         self.meters.recount(id, demand, now, |position| {
             if demand.is_active(position) && !is_written {
-                progress.size[position] - fluid.left(demand, progress, position, now)
+                progress.size[position] - fluid.left(progress, position, now)
             } else {
                 coflow.sent_at(position)
             }
@@ -129,7 +129,7 @@ impl CoflowFluids {
     /// Bytes left of an unfinished flow at `now`, whether or not they are written back.
     pub(crate) fn left(&self, state: &State, id: CoflowId, position: usize, now: Time) -> f64 {
         let coflow = state.coflow(id);
-        self.fluids[id.index()].left(coflow.demand(), coflow.progress(), position, now)
+        self.fluids[id.index()].left(coflow.progress(), position, now)
     }
 
     /// The time at which a coflow will have sent `bytes` if rates stay.

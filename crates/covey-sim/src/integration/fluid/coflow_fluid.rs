@@ -122,15 +122,9 @@ impl Fluid {
     }
 
     /// Bytes left of an unfinished flow at `now`, whether or not they are written back.
-    pub(crate) fn left(
-        &self,
-        demand: &Demand,
-        progress: &Progress,
-        position: usize,
-        now: Time,
-    ) -> f64 {
+    pub(crate) fn left(&self, progress: &Progress, position: usize, now: Time) -> f64 {
         let left = self.services.missing(position, now).unwrap_or_else(|| {
-            let level = self.by_size.of(demand, position);
+            let level = self.by_size.of(position);
             progress.left[position] * (progress.scale - level * (now - self.anchor))
         });
         left.max(0.0)
@@ -292,7 +286,7 @@ impl Fluid {
         if self.links == 0 {
             self.advance(demand, progress, now);
         }
-        let left = self.left(demand, progress, position, now);
+        let left = self.left(progress, position, now);
         match self.slot_of(position) {
             Some(slot) => self.vacate(slot),
             None => self.services.detach(position),
@@ -423,7 +417,7 @@ impl Fluid {
         for FlowRate { position, rate } in allocation.own_rates().chain(compression) {
             let p = position as usize;
             let slot = self.slot_of(p).unwrap_or_else(|| {
-                let left = self.left(demand, progress, p, now);
+                let left = self.left(progress, p, now);
                 self.begin_private(position, left, now)
             });
             if let Some(flow) = &mut self.private[slot] {
@@ -501,7 +495,7 @@ impl Fluid {
         let by_level = if !levels.is_empty() {
             demand.path(p).map(|l| levels[l]).fold(f64::INFINITY, f64::min)
         } else if self.holds {
-            progress.left[p] * self.by_size.of(demand, p)
+            progress.left[p] * self.by_size.of(p)
         } else {
             0.0
         };

@@ -34,7 +34,7 @@ impl Fluid {
     /// Bytes sent by an unfinished flow at the anchor, and its rate.
     #[inline] // Two calls for each flow: 2 % of `saath`.
     fn pace(&self, coflow: &CoflowState, position: usize) -> (f64, f64) {
-        let (demand, progress) = (coflow.demand(), coflow.progress());
+        let progress = coflow.progress();
         let size = progress.size[position];
         match self.services.limit_of(position) {
             Some(limit) => {
@@ -43,7 +43,7 @@ impl Fluid {
             }
             None => {
                 let left = progress.left[position];
-                (size - left * progress.scale, left * self.by_size.of(demand, position))
+                (size - left * progress.scale, left * self.by_size.of(position))
             }
         }
     }
