@@ -3,7 +3,7 @@
 /// The rate of one flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowRate {
-    /// Position of the flow in its coflow's [`Demand`].
+    /// Position of the flow in its coflow's [`Demand`](covey_core::Demand).
     pub position: u32,
     /// Bytes per second.
     pub rate: f64,
@@ -12,7 +12,7 @@ pub struct FlowRate {
 /// How fast compression lessens what is left of one flow while the flow is sent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct CompressionRate {
-    /// Position of the flow in its coflow's [`Demand`].
+    /// Position of the flow in its coflow's [`Demand`](covey_core::Demand).
     pub position: u32,
     /// Bytes per second. They are taken from what is left, and use no link.
     pub rate: f64,

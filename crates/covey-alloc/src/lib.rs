@@ -49,6 +49,19 @@
 //! where an entry for a coflow contributes one of the first two, or own rates, according to its
 //! rule.
 //!
+//! # Cost
+//!
+//! | operation | costs |
+//! |---|---|
+//! | an entry whose flows and links have not changed | one look at the words of its set of links; nothing if it sleeps or the pass goes by steps |
+//! | a flow comes or goes, or counts for something else | the links of its path, and a row for each link whose level is another one then |
+//! | a level changes | the links that flows of its link cross: a row of a table, or their paths |
+//! | a flow gets another limit | the links of its path |
+//! | levels from nothing | each flow's path, and a heap of links |
+//! | MADD, all or none | one look at each link of the coflow |
+//! | matching | the running flows, and the rows of ports that have opened |
+//! | time passes under shares by size | each flow that some have overtaken; nothing if all keep their proportions |
+//!
 //! # Rooms
 //!
 //! From the lowest to the highest; each uses only those above it in this list.

@@ -2,8 +2,8 @@
 //!
 //! Each rule is one file with one type that implements [`SharingRule`](sharing::SharingRule). A
 //! rule is a pure function of the entry's flows and of the capacity that is free for them. It knows
-//! nothing of plans, passes and other coflows, and remembers nothing. Only [levels by size](by_size) go on
-//! from those of the last decision, where that gives the same.
+//! nothing of plans, passes and other coflows, and remembers nothing. The levels of whole coflows, max-min fair or in
+//! proportion to what is left, are not worked out here: they are [kept](crate::kept::kept_levels).
 //!
 //! A new rule is its file, one line in [`list`], its name in [`Rule`](covey_core::Rule), and its definition in
 //! [`reference`](mod@crate::reference).

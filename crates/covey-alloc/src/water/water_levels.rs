@@ -16,14 +16,13 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::ops::Range;
 
-use super::bundles::{Bundles, NONE};
+use super::bundles::Bundles;
 pub use super::dense_rows::MAX_DENSE_LINKS;
 use super::divided::Divided;
-use super::links::{Links, precedence};
+use super::links::Links;
 use super::queue::Queue;
 use super::rows::{Form, Rows};
 use covey_core::Ordered;
-use covey_core::sets::bits::has_bit;
 use covey_core::sets::marked_links::MarkedLinks;
 
 /// In a round, so many links are balanced, one more for each bundle, and one for so many links of the fabric. If more
@@ -39,9 +38,6 @@ const LINKS_PER_BALANCE: usize = 64;
 /// up, and a round changes fewer of many links.
 const ROUNDS_PER_SUM: usize = 1024;
 const LINKS_PER_ROUND: usize = 16;
-
-/// Where subtractions leave less than this of what was there, weights are added up again.
-const CANCELLED: f64 = 1e-3;
 
 /// The water levels of one class, and which bundles are attached where.
 #[derive(Debug, Default)]
@@ -426,55 +422,6 @@ impl WaterLevels {
         }
     }
 
-    /// Divides links in proportion from now on. There are no flows.
-    pub fn divide_in_proportion(&mut self) {
-        self.note_touched();
-        self.divided = Some(Divided::new(self.count_links()));
-        self.rows.form = Form::None;
-    }
-
-    /// Works out the levels of links that have other flows than before, and attaches bundles to the lowest.
-    fn divide(&mut self, bundles: &mut Bundles) {
-        let Some(mut divided) = self.divided.take() else { return };
-        let Divided { weights, changed } = &mut divided;
-        changed.clear();
-        changed.extend(self.touched.iter().map(|link| (link as u32, self.links.level[link])));
-        self.touched.clear();
-        for link in changed.iter().map(|&(link, _)| link as usize) {
-            let level = match self.crossing[link].is_empty() {
-                true => f64::INFINITY,
-                false => self.links.free[link] / weights[link].value(),
-            };
-            self.set_level(link, level);
-        }
-        for &(link, before) in &divided.changed {
-            self.attach_again(bundles, link as usize, before);
-        }
-        self.divided = Some(divided);
-    }
-
-    /// Attaches bundles to their lowest links after the level of a link has changed.
-    fn attach_again(&mut self, bundles: &mut Bundles, link: usize, before: f64) {
-        let level = self.links.level[link];
-        let mut moving = std::mem::take(&mut self.moving);
-        moving.clear();
-        if level > before {
-            moving.extend(self.attached[link].iter().map(|&bundle| (bundle, before)));
-        } else {
-            let levels = &self.links.level;
-            let all =
-                self.crossing[link].iter().map(|&it| (it, levels[bundles.attached(it) as usize]));
-            moving.extend(all.filter(|&(_, at)| at > level));
-        }
-        for &(bundle, _) in &moving {
-            let lowest = self.lowest_link(bundles.path(bundle));
-            if lowest != bundles.attached(bundle) {
-                self.move_to(bundles, bundle, lowest, (level, level));
-            }
-        }
-        self.moving = moving;
-    }
-
     /// Adds up again what is used of each link.
     fn add_up(&mut self, bundles: &Bundles) {
         for link in 0..self.count_links() {
@@ -482,259 +429,6 @@ impl WaterLevels {
             let weights = self.crossing[link].iter().map(|&it| bundles.weight(it) * level(it));
             self.links.used[link] = weights.sum();
             self.look_at(link);
-        }
-    }
-
-    /// Adds up what the flows attached to a link count for: differences of weights of any size are not exact.
-    fn weigh_own(&mut self, bundles: &Bundles, link: usize) {
-        if bundles.have_weights() {
-            self.links.own[link] = self.attached[link].iter().map(|&it| bundles.weight(it)).sum();
-        }
-    }
-
-    fn balance_link(&mut self, bundles: &mut Bundles, link: usize) {
-        self.weigh_own(bundles, link);
-        let Links { level, free, used, own, .. } = &self.links;
-        let (level, free, own) = (level[link], free[link], own[link]);
-        let others = if own > 0.0 { used[link] - own * level } else { used[link] };
-        if own > 0.0 {
-            let raised = (free - others) / own;
-            if raised >= level {
-                return self.raise(bundles, link, raised, others);
-            }
-        } else if !self.links.is_over(link) {
-            return self.set_level(link, f64::INFINITY);
-        }
-        self.lower(bundles, link, others);
-    }
-
-    /// Raises a link's level to about `raised`, where other links limit flows that use `others`. Bundles for
-    /// which another link is lower then are attached to that one.
-    fn raise(&mut self, bundles: &mut Bundles, link: usize, mut raised: f64, mut others: f64) {
-        let (level, free) = (self.links.level[link], self.links.free[link]);
-        // Its own level does not count while others are sought that are lower.
-        self.links.level[link] = f64::INFINITY;
-        loop {
-            if !self.rows.crosses_lower(link, raised, &self.links) {
-                break;
-            }
-            let mut some_move = false;
-            for k in (0..self.attached[link].len()).rev() {
-                let bundle = self.attached[link][k];
-                let (path, levels) = (bundles.path(bundle), &self.links.level);
-                if path.iter().fold(false, |any, &l| any | (levels[l as usize] < raised)) {
-                    let other = self.lowest_link(path);
-                    let to = levels[other as usize];
-                    others += bundles.weight(bundle) * to;
-                    self.move_to(bundles, bundle, other, (level, to));
-                    some_move = true;
-                }
-            }
-            self.weigh_own(bundles, link);
-            let own = self.links.own[link];
-            if own <= 0.0 {
-                self.links.used[link] = others;
-                self.set_level(link, f64::INFINITY);
-                return self.look_at(link);
-            }
-            if !some_move {
-                break;
-            }
-            raised = (free - others) / own;
-        }
-        self.raise_own(link, (level, raised));
-        self.links.used[link] = others + self.links.own[link] * raised;
-        self.set_level(link, raised);
-    }
-
-    /// Lowers a link's level to where its use is right. Bundles that had more by other links, which use
-    /// `others` in all, are attached to this one.
-    fn lower(&mut self, bundles: &mut Bundles, link: usize, others: f64) {
-        let (level, free, own) =
-            (self.links.level[link], self.links.free[link], self.links.own[link]);
-        // At least that: if only the flows attached here had less, or all flows that cross the link had the same.
-        let alone = if own > 0.0 { (free - others) / own } else { 0.0 };
-        let mut lowered = alone.max(free / self.links.count[link]);
-        let mut highest = self.find_higher(bundles, link, lowered);
-        // All of them count at first, so the level is too low, and only rises.
-        let mut moving = std::mem::take(&mut self.moving);
-        let (mut weight, mut rest);
-        loop {
-            (weight, rest) = (own, others);
-            for &(bundle, at) in &moving {
-                weight += bundles.weight(bundle);
-                rest -= bundles.weight(bundle) * at;
-            }
-            lowered = ((free - rest) / weight).max(0.0);
-            let before = moving.len();
-            moving.retain(|&(_, at)| {
-                highest = if at > lowered { highest } else { highest.max(at) };
-                at > lowered
-            });
-            if moving.len() == before || weight <= 0.0 {
-                break;
-            }
-        }
-        if weight <= 0.0 {
-            // Rounding: what other links give is right.
-            self.links.used[link] = self.links.free[link];
-            self.moving = moving;
-            return self.set_level(link, f64::INFINITY);
-        }
-        if own > 0.0 {
-            self.raise_own(link, (level, lowered));
-        }
-        self.set_level(link, lowered);
-        self.links.others[link] = highest;
-        for &(bundle, at) in &moving {
-            self.move_to(bundles, bundle, link as u32, (at, lowered));
-        }
-        self.moving = moving;
-        self.links.used[link] = rest + weight * lowered;
-    }
-
-    /// Makes `moving` the bundles that cross a link and have a rate above `level` by another one. Returns a bound of
-    /// the rates of the others.
-    fn find_higher(&mut self, bundles: &Bundles, link: usize, level: f64) -> f64 {
-        let WaterLevels { links, crossing, rows, moving, .. } = self;
-        moving.clear();
-        let others = crossing[link].iter().map(|&bundle| (bundle, bundles.attached(bundle)));
-        let others = others.filter(|&(_, attached)| attached as usize != link);
-        let others = others.map(|(bundle, attached)| (bundle, links.level[attached as usize]));
-        let none = match rows.form {
-            Form::Dense => !rows.dense.is_crossed_from_higher(link, level, &links.level),
-            Form::Paths | Form::None => links.others[link] <= level,
-        };
-        if none {
-            debug_assert!(others.clone().all(|(_, at)| at <= level), "one is higher");
-            return links.others[link];
-        }
-        let mut highest = 0.0_f64;
-        for (bundle, at) in others {
-            if at > level {
-                moving.push((bundle, at));
-            } else {
-                highest = highest.max(at);
-            }
-        }
-        highest
-    }
-
-    /// The flows attached to a link, whose level was `from`, get the level `to`.
-    fn raise_own(&mut self, link: usize, (from, to): (f64, f64)) {
-        let by = to - from;
-        let WaterLevels { links, queue, touched, notes_touched, rows, .. } = self;
-        let Links { level, free, used, full, ceiling, own, count, others, .. } = links;
-        match rows.form {
-            Form::None => return,
-            Form::Paths => {}
-            Form::Dense => {
-                return rows.dense.raise(link, by, used, (full, ceiling), |word, off, used| {
-                    queue.push_all(word, off, |l| {
-                        precedence(level[l], free[l], used[l], own[l], count[l])
-                    });
-                });
-            }
-        }
-        // As slices, which stay where they are while one of them is written: 2 % less CPU.
-        let (used, others) = (&mut used[..], &mut others[..]);
-        let (full, ceiling) = (&full[..], &ceiling[..]);
-        for (weight, path) in rows.paths.row(link) {
-            let more = weight * by;
-            for l in path.iter().map(|&l| l as usize) {
-                used[l] += more;
-                if *notes_touched {
-                    touched.insert(l);
-                }
-                if has_bit(full, l) || (by > 0.0 && used[l] > ceiling[l]) {
-                    others[l] = others[l].max(to);
-                    queue.push(l, || precedence(level[l], free[l], used[l], own[l], count[l]));
-                }
-            }
-        }
-    }
-
-    /// Works out all levels from nothing, by progressive filling.
-    pub fn fill(&mut self, bundles: &mut Bundles) {
-        for bundle in self.attached.iter_mut().flat_map(|list| list.drain(..)) {
-            bundles.release(bundle);
-        }
-        let mut filling = std::mem::take(&mut self.filling);
-        filling.level.clone_from(&self.links.level);
-        filling.used.clone_from(&self.links.used);
-        self.links.level.fill(f64::INFINITY);
-        self.links.others.fill(f64::INFINITY);
-        self.links.used.fill(0.0);
-        self.links.own.fill(0.0);
-        let links = self.count_links();
-        self.rows.clear(links);
-        self.fill_links(bundles, &mut filling);
-        for link in 0..links {
-            let level = self.links.level[link];
-            if level != filling.level[link] {
-                self.set_level(link, level);
-            }
-            if self.links.used[link] != filling.used[link] {
-                self.touch(link);
-            }
-        }
-        self.filling = filling;
-        self.changes.bundles.extend(self.attached.iter().flatten());
-        self.queue.clear(links);
-        self.rounds = 0;
-    }
-
-    /// Attaches all bundles, none of which is attached, to the links that are full first if all rates rise evenly.
-    fn fill_links(&mut self, bundles: &mut Bundles, filling: &mut Filling) {
-        let WaterLevels { links, attached, crossing, rows, .. } = self;
-        let Filling { open, all, bundles: opened, full, .. } = filling;
-        let level_of = |links: &Links, link: usize, open: f64| {
-            Ordered(((links.free[link] - links.used[link]) / open).max(0.0))
-        };
-        opened.clear();
-        opened.extend(crossing[..links.count.len()].iter().map(|list| list.len() as u32));
-        if bundles.have_weights() {
-            let weights = |list: &Vec<u32>| list.iter().map(|&it| bundles.weight(it)).sum();
-            links.count.iter_mut().zip(&*crossing).for_each(|(all, list)| *all = weights(list));
-        }
-        open.clone_from(&links.count);
-        all.clone_from(&links.count);
-        full.clear();
-        let with_flows = (0..opened.len()).filter(|&link| opened[link] > 0);
-        full.extend(
-            with_flows.map(|link| Reverse((level_of(links, link, open[link]), link as u32))),
-        );
-        while let Some(Reverse((before, number))) = full.pop() {
-            let link = number as usize;
-            if opened[link] == 0 {
-                continue;
-            }
-            if open[link] < all[link] * CANCELLED {
-                let still = crossing[link].iter().filter(|&&it| bundles.attached(it) == NONE);
-                open[link] = still.map(|&it| bundles.weight(it)).sum();
-                all[link] = open[link];
-            }
-            // The level at which a link is full only rises while others fill.
-            let level = level_of(links, link, open[link]);
-            if level > before {
-                full.push(Reverse((level, number)));
-                continue;
-            }
-            links.level[link] = level.0;
-            for &bundle in &crossing[link] {
-                if bundles.attached(bundle) != NONE {
-                    continue;
-                }
-                bundles.attach(bundle, number, &mut attached[link]);
-                let (path, weight) = (bundles.path(bundle), bundles.weight(bundle));
-                for l in path.iter().map(|&l| l as usize) {
-                    links.used[l] += weight * level.0;
-                    open[l] -= weight;
-                    opened[l] -= 1;
-                }
-                links.own[link] += weight;
-                rows.attach(link, path, weight);
-            }
         }
     }
 }
@@ -745,5 +439,8 @@ fn empty(lists: &mut Vec<Vec<u32>>, links: usize) {
     lists.resize_with(links.max(lists.len()), Vec::new);
 }
 
+mod balancing;
+mod dividing;
+mod filling;
 #[cfg(test)]
 mod tests;
