@@ -139,14 +139,13 @@ pub fn blocked_at(
     true
 }
 
-/// Flows at some positions wait for both their links.
+/// Flows at some positions wait for both their ends, and for any link between them.
 fn wait_for(demand: &Demand, flows: impl Iterator<Item = usize>, waits: &mut Vec<Wait>) {
     let link = |l: usize| demand.links()[l].0;
-    if demand.is_bipartite() {
-        let ends = flows.map(|p| demand.ends(p));
-        waits.extend(ends.flat_map(|(s, r)| Wait::for_both(link(s), link(r))));
-    } else {
-        waits.extend(flows.flat_map(|p| demand.path(p)).map(|l| Wait::for_one(link(l))));
+    for position in flows {
+        let (sender, receiver) = demand.ends(position);
+        waits.extend(Wait::for_both(link(sender), link(receiver)));
+        waits.extend(demand.inner_path(position).map(|l| Wait::for_one(link(l))));
     }
 }
 

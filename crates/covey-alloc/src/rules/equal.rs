@@ -21,7 +21,7 @@ impl SharingRule for Equal {
         rates: &mut Rates,
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError> {
-        if flows.is_by_link() {
+        if flows.is_whole() {
             levels(flows.demand(), free, &mut rates.levels, &mut scratch.open);
         } else {
             flows.select(&mut scratch.positions);
@@ -35,28 +35,23 @@ impl SharingRule for Equal {
     }
 }
 
-/// Makes `level` the levels of the local links of a bipartite demand that finds `free`. Leaves in
-/// `free` what is not used. `flows` is working memory.
+/// Makes `level` the levels of the local links of a coflow that finds `free`. Leaves in `free` what is not used. `flows`
+/// is working memory.
 fn levels(demand: &Demand, free: &mut [f64], level: &mut Vec<f64>, flows: &mut Vec<u32>) {
     flows.clear();
     flows.resize(free.len(), 0);
-    let senders = || (0..demand.senders()).filter(|&s| demand.count()[s] > 0);
-    for s in senders().filter(|&s| free[s] > 0.0) {
-        for r in demand.active_in_row(s).map(|p| demand.receiver_of(p)) {
-            if free[r] > 0.0 {
-                flows[s] += 1;
-                flows[r] += 1;
-            }
+    for path in demand.active().map(|position| demand.whole_path(position)) {
+        if path.iter().all(|&l| free[l as usize] > 0.0) {
+            path.iter().for_each(|&l| flows[l as usize] += 1);
         }
     }
     level.clear();
     let share = |(free, &n): (&f64, &u32)| if n > 0 { free / f64::from(n) } else { 0.0 };
     level.extend(free.iter().zip(&*flows).map(share));
-    for s in senders().filter(|&s| level[s] > 0.0) {
-        for r in demand.active_in_row(s).map(|p| demand.receiver_of(p)) {
-            let rate = level[s].min(level[r]);
-            free[s] = (free[s] - rate).max(0.0);
-            free[r] = (free[r] - rate).max(0.0);
+    for path in demand.active().map(|position| demand.whole_path(position)) {
+        let rate = path.iter().map(|&l| level[l as usize]).fold(f64::INFINITY, f64::min);
+        for &l in path.iter() {
+            free[l as usize] = (free[l as usize] - rate).max(0.0);
         }
     }
 }

@@ -77,11 +77,6 @@ impl<'a> EntryFlows<'a> {
         matches!(self.group, Group::Coflow(_))
     }
 
-    /// Whether rates can be given as a level a link: these are all flows, each with two links.
-    pub fn is_by_link(&self) -> bool {
-        self.is_whole() && self.demand().is_bipartite()
-    }
-
     /// Makes `positions` those of the active flows, ascending.
     pub fn select(&self, positions: &mut Vec<u32>) {
         let demand = self.demand();

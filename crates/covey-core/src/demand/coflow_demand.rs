@@ -86,12 +86,6 @@ impl Demand {
         self.counts.at()
     }
 
-    /// Whether no flow crosses an inner link, so that every path is (sender, receiver).
-    #[inline]
-    pub fn is_bipartite(&self) -> bool {
-        self.layout.paths().are_bipartite()
-    }
-
     /// Positions of a local sender's flows.
     #[inline]
     pub fn row(&self, sender: usize) -> std::ops::Range<usize> {
@@ -113,18 +107,8 @@ impl Demand {
     /// Whether every sender has exactly one flow to each receiver, in the receivers' order, and no flow
     /// crosses an inner link.
     #[inline]
-    pub fn is_shuffle(&self) -> bool {
+    fn is_shuffle(&self) -> bool {
         self.layout.is_shuffle()
-    }
-
-    /// In a shuffle, the links at the other ends of the active flows at a local link: bits of receivers,
-    /// if it is a sender, or of senders, lowest first.
-    #[inline]
-    pub fn peer_bits(&self, l: usize) -> &[u64] {
-        match l.checked_sub(self.senders()) {
-            None => self.active.row(l),
-            Some(k) => self.active.column(k),
-        }
     }
 
     /// The links as a set.

@@ -220,13 +220,7 @@ impl Fluid {
             left = rounded_bytes(left, self.services.level(limit));
         }
         let sent = std::mem::replace(&mut progress.left[p], left) - left;
-        if demand.is_bipartite() {
-            let (s, r) = demand.ends(p);
-            progress.link_left[s] -= sent;
-            progress.link_left[r] -= sent;
-        } else {
-            demand.path(p).for_each(|l| progress.link_left[l] -= sent);
-        }
+        demand.whole_path(p).iter().for_each(|&l| progress.link_left[l as usize] -= sent);
     }
 
     /// Calls `finished` with the position of every flow that ends at `now`, twice if the flow has a
