@@ -63,7 +63,6 @@ impl Allocator {
     pub fn clear(&mut self) {
         self.pass.sleepers.wake_all(&mut self.pass.coflows);
         self.pass.coflows.clear();
-        self.pass.scratch.ended.clear();
         self.kept.clear();
         self.per_port.forget();
         self.all_flows.turn_off();
@@ -193,8 +192,6 @@ impl Allocator {
     pub fn adjust(&mut self, state: &State, id: CoflowId, position: usize, by: f32) {
         if self.all_flows.is_on() {
             self.all_flows.adjust(state, id, position, by);
-        } else if by < 0.0 {
-            self.pass.scratch.ended.push((id, position as u32));
         }
     }
 
@@ -240,7 +237,6 @@ impl Allocator {
             return self.clear();
         }
         self.forget(state, id);
-        self.pass.scratch.ended.retain(|&(coflow, _)| coflow != id);
     }
 
     /// Shares all links among the coflows present as the plan says. MADD goes by what

@@ -49,9 +49,6 @@ pub struct EntryAllocation {
 /// Working memory of one entry.
 #[derive(Debug, Default)]
 pub struct Scratch {
-    /// Flows, by position, that have ended since the previous pass, or are not to be served for a
-    /// while.
-    pub ended: Vec<(CoflowId, u32)>,
     pub changes: Changes,
     /// What the entry left at its links before.
     previous_after: Vec<f64>,
@@ -202,7 +199,7 @@ impl EntryAllocation {
 
     /// Shares the capacity `before` among the flows of an entry, all of `coflow`. `scratch.changes`
     /// says how `before` differs from the previous decision, and receives the links at which
-    /// `after` does; `scratch.ended` are the flows that have ended since. Returns whether rates may
+    /// `after` does. Returns whether rates may
     /// have changed.
     ///
     /// # Errors
@@ -237,7 +234,7 @@ impl EntryAllocation {
                 let both = (&*self.before, &mut self.after);
                 let Scratch { changes, matching, .. } = scratch;
                 self.matched.decide(coflow, both, touched, capacity, changes, matching);
-                let changes = by_another_rule || !self.matched.changes().is_empty();
+                let changes = by_another_rule || self.matched.any_changed();
                 if changes {
                     self.sum_up(coflow.demand());
                 }

@@ -31,9 +31,8 @@ pub struct MatchedFlows {
     is_open_stale: bool,
     /// How many times flows of the coflow had begun.
     begun: u32,
-    /// New rates of flows whose rate the last decision changed: first those that ran before, in
-    /// order, then those that have begun.
-    changes: Vec<FlowRate>,
+    /// Whether any flow has stopped since the last decision began.
+    any_stopped: bool,
     /// Flows that go first on a decision from nothing.
     resumed: Vec<u32>,
 }
@@ -54,9 +53,9 @@ impl MatchedFlows {
         self.flows.rates()
     }
 
-    /// New rates of the flows whose rate the last decision changed.
-    pub fn changes(&self) -> &[FlowRate] {
-        &self.changes
+    /// Whether the last decision changed the rate of any flow.
+    pub fn any_changed(&self) -> bool {
+        self.any_stopped || self.flows.any_changed
     }
 
     /// The flows that run, in the order in which they take.
@@ -71,15 +70,15 @@ impl MatchedFlows {
 
     /// To be called before each decision.
     pub fn forget_changes(&mut self) {
-        self.changes.clear();
+        self.any_stopped = false;
+        self.flows.any_changed = false;
     }
 
     /// All flows stop.
     pub fn withdraw(&mut self) {
         self.valid = false;
         self.resumed.clear();
-        let stopped = |flow: FlowRate| FlowRate { rate: 0.0, ..flow };
-        self.changes.extend(self.flows.rates().map(stopped));
+        self.any_stopped |= !self.flows.is_empty();
         self.flows.clear();
     }
 
@@ -119,9 +118,9 @@ impl MatchedFlows {
         let mut decision = Decision { demand, capacity, after, changed };
         let flows = &mut self.flows;
         flows.find(&mut decision, (before, found), anywhere);
-        flows.keep(&mut decision, touched, &mut self.changes);
-        flows.resume(&mut decision, &self.resumed, idle, &mut self.changes);
-        flows.begin(&mut decision, anywhere, self.most_loaded_first, idle, &mut self.changes);
+        flows.keep(&mut decision, touched);
+        flows.resume(&mut decision, &self.resumed, idle);
+        flows.begin(&mut decision, anywhere, self.most_loaded_first, idle);
         self.resumed.clear();
         if is_new {
             left.insert_below(before.len());

@@ -28,6 +28,8 @@ pub struct RunningFlows {
     found: Vec<f64>,
     /// Senders and receivers with unfinished flows where something is left, a bit each.
     open: [Vec<u64>; 2],
+    /// Whether the last decision changed the rate of any flow.
+    pub any_changed: bool,
 }
 
 /// Working memory: ports at which flows may begin.
@@ -81,12 +83,7 @@ impl RunningFlows {
     }
 
     /// Running flows take what is free now. `touched` says whether some may have ended.
-    pub fn keep(
-        &mut self,
-        decision: &mut Decision<'_>,
-        touched: bool,
-        changes: &mut Vec<FlowRate>,
-    ) {
+    pub fn keep(&mut self, decision: &mut Decision<'_>, touched: bool) {
         // How many flows, and how many of their links, have come to their new place.
         let (mut kept, mut kept_links) = (0, 0);
         let mut start = 0;
@@ -103,9 +100,7 @@ impl RunningFlows {
                 decision.find(links, found);
                 flow.rate = if ended { 0.0 } else { least(found) };
                 decision.take(links, found, (was, flow.rate));
-                if flow.rate != was {
-                    changes.push(FlowRate { position: flow.position, rate: flow.rate });
-                }
+                self.any_changed |= flow.rate != was;
                 if flow.rate <= 0.0 {
                     continue;
                 }
@@ -124,20 +119,14 @@ impl RunningFlows {
     }
 
     /// Flows that ran before a decision from nothing take what is free.
-    pub fn resume(
-        &mut self,
-        decision: &mut Decision<'_>,
-        flows: &[u32],
-        idle: &mut IdlePorts,
-        changes: &mut Vec<FlowRate>,
-    ) {
+    pub fn resume(&mut self, decision: &mut Decision<'_>, flows: &[u32], idle: &mut IdlePorts) {
         if flows.is_empty() {
             return;
         }
         idle.opened.clone_from(&self.open);
         for position in flows.iter().map(|&position| position as usize) {
             if decision.demand.is_active(position) {
-                changes.extend(self.begin_flow(decision, position, &mut idle.opened));
+                self.begin_flow(decision, position, &mut idle.opened);
             }
         }
     }
@@ -150,7 +139,6 @@ impl RunningFlows {
         anywhere: bool,
         most_loaded_first: bool,
         idle: &mut IdlePorts,
-        changes: &mut Vec<FlowRate>,
     ) {
         let inner_opened = self.reopen(decision, &mut idle.opened);
         if anywhere {
@@ -159,9 +147,9 @@ impl RunningFlows {
             idle.opened[0].clone_from(&self.open[0]);
         }
         if most_loaded_first {
-            self.begin_most_loaded_first(decision, idle, changes);
+            self.begin_most_loaded_first(decision, idle);
         } else {
-            self.begin_in_order(decision, &mut idle.opened, changes);
+            self.begin_in_order(decision, &mut idle.opened);
         }
     }
 
@@ -189,12 +177,7 @@ impl RunningFlows {
     }
 
     /// Sender by sender in order of first flow, and within a sender in order of registration.
-    fn begin_in_order(
-        &mut self,
-        decision: &mut Decision<'_>,
-        opened: &mut [Vec<u64>; 2],
-        changes: &mut Vec<FlowRate>,
-    ) {
+    fn begin_in_order(&mut self, decision: &mut Decision<'_>, opened: &mut [Vec<u64>; 2]) {
         let any = |set: &[u64]| set.iter().any(|word| *word != 0);
         let mut at_any_sender = any(&opened[1]);
         if !at_any_sender && !any(&opened[0]) {
@@ -207,7 +190,7 @@ impl RunningFlows {
                 let k = word.trailing_zeros() as usize;
                 word &= word - 1;
                 let sender = (w * 64 + k, with_all >> k & 1 == 1);
-                if self.begin_at(decision, sender, opened, changes) && at_any_sender {
+                if self.begin_at(decision, sender, opened) && at_any_sender {
                     at_any_sender = any(&opened[1]);
                     word &= if at_any_sender { u64::MAX } else { with_all };
                 }
@@ -222,7 +205,6 @@ impl RunningFlows {
         decision: &mut Decision<'_>,
         (sender, with_all): (usize, bool),
         opened: &mut [Vec<u64>; 2],
-        changes: &mut Vec<FlowRate>,
     ) -> bool {
         let demand = decision.demand;
         let senders = demand.senders();
@@ -240,7 +222,7 @@ impl RunningFlows {
                 if !is_regular && !has_bit(receivers, receiver - senders) {
                     continue;
                 }
-                changes.extend(self.begin_flow(decision, position, opened));
+                self.begin_flow(decision, position, opened);
                 any_closed |= decision.after[receiver] == 0.0;
                 if decision.after[sender] == 0.0 {
                     return any_closed;
@@ -250,16 +232,16 @@ impl RunningFlows {
         any_closed
     }
 
-    /// A flow takes what is free on its path. Returns its rate, if that is something.
+    /// A flow takes what is free on its path, if that is something.
     fn begin_flow(
         &mut self,
         decision: &mut Decision<'_>,
         position: usize,
         opened: &mut [Vec<u64>; 2],
-    ) -> Option<FlowRate> {
+    ) {
         let demand = decision.demand;
         if demand.whole_path(position).iter().any(|&l| decision.after[l as usize] <= 0.0) {
-            return None;
+            return;
         }
         let first = self.links.len();
         self.links.extend_from_slice(&demand.whole_path(position));
@@ -279,16 +261,11 @@ impl RunningFlows {
         }
         let (position, hops) = (position as u32, links.len() as u32);
         self.flows.push(RunningFlow { position, hops, rate });
-        Some(FlowRate { position, rate })
+        self.any_changed = true;
     }
 
     /// See [`most_loaded_first`](crate::rules::most_loaded_first).
-    fn begin_most_loaded_first(
-        &mut self,
-        decision: &mut Decision<'_>,
-        idle: &mut IdlePorts,
-        changes: &mut Vec<FlowRate>,
-    ) {
+    fn begin_most_loaded_first(&mut self, decision: &mut Decision<'_>, idle: &mut IdlePorts) {
         let demand = decision.demand;
         let IdlePorts { opened, most_loaded_first: ports } = idle;
         ports.collect(demand, &self.open, opened);
@@ -299,7 +276,7 @@ impl RunningFlows {
                 let receiver = demand.receiver_of(position);
                 let receivers = if with_all { &self.open[1] } else { &opened[1] };
                 if has_bit(receivers, receiver - demand.senders()) {
-                    changes.extend(self.begin_flow(decision, position, opened));
+                    self.begin_flow(decision, position, opened);
                     if decision.after[receiver] == 0.0 {
                         ports.close(demand, receiver);
                     }

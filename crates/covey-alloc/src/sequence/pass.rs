@@ -257,6 +257,5 @@ impl Pass {
                 }
             }
         }
-        self.scratch.ended.clear();
     }
 }
