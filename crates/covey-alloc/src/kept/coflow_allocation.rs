@@ -129,6 +129,11 @@ impl CoflowAllocation {
         self.parts().flat_map(EntryAllocation::flow_rates)
     }
 
+    /// Whether a flow may occur more than once among [`CoflowAllocation::own_rates`].
+    pub fn own_rates_may_repeat(&self) -> bool {
+        self.parts().filter(|part| part.flow_rates().next().is_some()).count() > 1
+    }
+
     /// How fast compression lessens what is left of flows while they are sent, at most one rate a
     /// flow.
     pub fn compression_rates(&self) -> &[CompressionRate] {

@@ -4,7 +4,7 @@
 //! flows count for what is left of them, what that is. Only what is out of balance is worked out again.
 
 use crate::flow_rate::BySize;
-use crate::rules::max_min::UNLIMITED;
+use crate::rules::sharing::UNLIMITED;
 use crate::water::bundles::Bundles;
 use crate::water::water_levels::{MAX_DENSE_LINKS, WaterLevels};
 use covey_core::Demand;

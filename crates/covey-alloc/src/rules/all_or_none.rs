@@ -5,8 +5,7 @@
 //! elsewhere; others do. The rate is that of the slowest flow under max-min fairness (Philae §4.5):
 //! the least, over the links that the flows need, of what is free for each of them.
 
-use super::max_min::UNLIMITED;
-use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
+use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule, UNLIMITED};
 use crate::error::PlanError;
 use crate::flow_rate::FlowRate;
 use covey_core::Rule;

@@ -6,14 +6,10 @@
 //! of a rate for each flow. Levels are found by [progressive filling](super::filling_on_paths).
 
 use super::filling_on_paths::Served;
-use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
+use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule, UNLIMITED};
 use crate::error::PlanError;
 use crate::flow_rate::FlowRate;
 use covey_core::Rule;
-
-/// Level of a link that limits no flow, in bytes per second. It is finite, so that infinitely much
-/// left minus any service stays infinitely much.
-pub const UNLIMITED: f64 = 1e300;
 
 #[derive(Debug)]
 pub struct MaxMin;

@@ -1,12 +1,15 @@
 //! What a sharing rule is given, and what it answers.
 
 use super::filling_on_paths::PathFilling;
-use super::max_min::UNLIMITED;
 use crate::error::PlanError;
 use crate::flow_rate::FlowRate;
 use covey_core::Demand;
 use covey_core::state::CoflowState;
 use covey_core::{Group, Rule};
+
+/// Level of a link that limits no flow, in bytes per second. It is finite, so that infinitely much
+/// left minus any service stays infinitely much.
+pub const UNLIMITED: f64 = 1e300;
 
 /// A way in which the flows of one entry share what is free for them.
 pub trait SharingRule {

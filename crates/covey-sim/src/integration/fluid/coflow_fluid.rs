@@ -406,6 +406,9 @@ impl Fluid {
         allocation: &CoflowAllocation,
         now: Time,
     ) {
+        if allocation.own_rates_may_repeat() {
+            (0..self.private.len()).for_each(|slot| self.round_left(progress, slot, now));
+        }
         let compression = allocation.compression_rates().iter();
         let compression = compression.map(|c| FlowRate { position: c.position, rate: c.rate });
         for FlowRate { position, rate } in allocation.own_rates().chain(compression) {
@@ -426,6 +429,16 @@ impl Fluid {
                 self.end_private(demand, progress, allocation, slot, now);
             }
             self.set_private_level(demand, progress, levels, slot, now);
+        }
+    }
+
+    /// Rounds what is left of a flow with a private limit, so that errors do not add up where flows take turns.
+    fn round_left(&mut self, progress: &Progress, slot: usize, now: Time) {
+        let Some(flow) = self.private[slot] else { return };
+        let (p, limit) = (flow.position as usize, self.links + slot);
+        if let Some(left) = self.services.missing(p, now).filter(|_| progress.scale == 1.0) {
+            let left = rounded_bytes(left, self.services.level(limit));
+            self.services.attach(p, limit, left, now);
         }
     }
 
@@ -494,7 +507,7 @@ impl Fluid {
             0.0
         };
         if self.services.level(limit) != flow.rate + by_level {
-            self.services.round(limit, now);
+            self.round_left(progress, slot, now);
             self.services.set_level(limit, flow.rate + by_level, now);
         }
     }
