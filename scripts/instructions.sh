@@ -48,7 +48,7 @@ awk '
     NR == FNR { known[$1, $2] = $3; next }
     {
         change = known[$1, $2] ? 100 * ($3 / known[$1, $2] - 1) : 100
-        printf "%-7s %-24s %14d %+6.1f %%\n", $1, $2, $3, change
+        printf "%-7s %-24s %14.0f %+6.1f %%\n", $1, $2, $3, change
         if (change < -5 || change > 5) failed = failed sprintf("%s on %s: %+.1f %% instructions. ", $1, $2, change)
     }
     END { if (failed) { print failed "If that is meant, run `make instructions UPDATE=yes` and commit " \

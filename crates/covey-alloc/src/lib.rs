@@ -64,15 +64,15 @@
 //!
 //! # Rooms
 //!
-//! From the lowest to the highest; each uses only those above it in this list.
+//! From the lowest to the highest.
 //!
 //! - [`reference`](mod@reference): the definition of every rule. The other rooms do not use it; their tests do.
-//! - `rules`: how the flows of one entry share what is free for them. Pure functions, one file
+//! - `rules`: how the flows of one entry share what is free for them, from nothing. Pure functions, one file
 //!   each.
 //! - `water`: max-min fair levels on paths of any number of links, kept up to date as flows come and go. It knows
 //!   neither plans nor coflows.
-//! - `kept`: what is kept from one pass to the next, for each entry, each coflow and the plan. It
-//!   serves no entry.
+//! - `kept`: what is kept from one pass to the next, for each entry, each coflow and the plan; and what an entry decides
+//!   from it. The levels of a coflow are `rules` at first, and `water` once they have been worked out some times.
 //! - `sequence`: how entries follow each other: strict, weighted, per port, backfill.
 //! - `all_flows`: one flow before the other, over all flows at once. A plan that serves coflows does
 //!   not come here.

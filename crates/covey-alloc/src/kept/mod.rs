@@ -8,7 +8,7 @@
 //! which entries have a step on the next pass, and which wait for which link ([`kept_plan`], [`pass_steps`],
 //! [`left_by_rank`]).
 //!
-//! Nothing here serves an entry: the passes in `sequence` do.
+//! The passes in `sequence` say when an entry is served and what is free for it; [`entry_allocation`] decides what it gives.
 
 pub mod allocations;
 pub mod asleep;

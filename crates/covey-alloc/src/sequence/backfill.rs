@@ -12,7 +12,7 @@
 //! - What the next coflow finds: [`FoundSpare::leave`](crate::kept::found_spare::FoundSpare::leave).
 //!
 //! Where ports divide their links, [`PerPort`](super::per_port) has each coflow share again by the rule of its entry.
-//! `backfill` in `tests/allocators/common/naive.rs` is the same in its slow and obvious form.
+//! `backfill` in `reference.rs` is the same in its slow and obvious form.
 //!
 //! The result depends on the order, on what is left of each flow and on capacities, not on what
 //! happened before. It does not depend on the time of the round either: MADD and

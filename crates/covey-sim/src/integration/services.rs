@@ -1,4 +1,4 @@
-//! The one integrator: services of limits, and clients that end when a service has reached their targets.
+//! Services of limits, and clients that end when a service has reached their targets.
 //!
 //! A *limit* is a link that is shared, or is private to one client. Its *level* is the rate at which it serves each of
 //! its clients, and its *service* is the integral of its level. A client is a flow, or several flows that share one
