@@ -374,7 +374,7 @@ impl EntryAllocation {
             }
             let Changes { dirty, dirty_after, .. } = changes;
             dirty_after.copy(dirty);
-            self.levels.stay(dirty);
+            self.levels.miss(dirty.iter());
         }
         stays
     }

@@ -105,11 +105,6 @@ impl KeptLevels {
         self.all_unseen |= self.unseen.len() > most;
     }
 
-    /// The levels stay although another amount is free at some links, and what is left there follows it.
-    pub fn stay(&mut self, links: &MarkedLinks) {
-        self.miss(links.iter());
-    }
-
     /// The link that limits each flow, by position; of several with the same level, one of them for as long as the flow
     /// is not [moved](KeptLevels::moved).
     pub fn limits(&self) -> &[u32] {
