@@ -1,5 +1,7 @@
 //! Rates of flows, in the forms that they have besides water levels.
 
+use covey_core::OptionalIndex;
+
 /// The rate of one flow.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct FlowRate {
@@ -41,15 +43,12 @@ pub struct BySize<'a> {
     /// Level of each local link; a flow has the least level of its links. Empty when all flows have
     /// the same level.
     pub levels: &'a [f64],
-    /// The local link that has this least level, by position; [`BySize::FULL`] for flows that were not active, or had
+    /// The local link that has this least level, by position; none for flows that were not active, or had
     /// nothing left. Empty when all flows have the same level.
-    pub limits: &'a [u32],
+    pub limits: &'a [OptionalIndex],
 }
 
 impl BySize<'_> {
-    /// In place of the link that limits a flow.
-    pub const FULL: u32 = u32::MAX;
-
     /// The part of what is left of a flow that its level beyond the lowest sends in `seconds` over
     /// [`Progress::scale`](covey_core::state::Progress::scale). The part is less than one: time decides
     /// which flows end, not bytes.
@@ -70,10 +69,8 @@ impl BySize<'_> {
     /// Level by size of the flow at `position`.
     #[inline] // Asked for each flow whose bytes a policy waits for: 2 % of `saath`.
     pub fn level(&self, position: usize) -> f64 {
-        match self.limits.get(position) {
-            Some(&BySize::FULL) | None => self.lowest,
-            Some(&l) => self.levels[l as usize],
-        }
+        let limit = self.limits.get(position).and_then(|limit| limit.get());
+        limit.map_or(self.lowest, |l| self.levels[l as usize])
     }
 }
 

@@ -1,11 +1,9 @@
 //! The order of all flows: which is served before which.
 
 use covey_core::CoflowId;
+use covey_core::OptionalIndex;
 use covey_core::Ordered;
 use covey_core::Time;
-
-/// In place of a slot: the flow does not run.
-pub const WAITS: u32 = u32::MAX;
 
 /// Which flow goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
@@ -38,8 +36,8 @@ pub struct Member {
     pub priority: Priority,
     pub coflow: CoflowId,
     pub position: u32,
-    /// If the flow is the first of its queue and runs, its slot among those that run; or [`WAITS`].
-    pub slot: u32,
+    /// If the flow is the first of its queue and runs, its slot among those that run.
+    pub slot: OptionalIndex,
     /// Bytes left when the flow last did not run.
     pub left: Ordered,
 }

@@ -190,8 +190,9 @@ mod tests {
     use std::collections::{BTreeMap, BTreeSet};
 
     use super::*;
-    use crate::all_flows::flow_order::{Priority, WAITS};
+    use crate::all_flows::flow_order::Priority;
     use covey_core::CoflowId;
+    use covey_core::OptionalIndex;
     use covey_core::Ordered;
 
     /// Pseudo-random numbers below a bound.
@@ -205,7 +206,13 @@ mod tests {
 
     fn member(number: u64) -> Member {
         let priority = Priority { key: number, number };
-        Member { priority, coflow: CoflowId(0), position: 0, slot: WAITS, left: Ordered(1.0) }
+        Member {
+            priority,
+            coflow: CoflowId(0),
+            position: 0,
+            slot: OptionalIndex::NONE,
+            left: Ordered(1.0),
+        }
     }
 
     #[test]

@@ -24,19 +24,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use super::coming::Coming;
-use super::flow_order::{FlowOrder, Member, Precedence, Priority, WAITS};
+use super::flow_order::{FlowOrder, Member, Precedence, Priority};
 use super::path_queues::PathQueues;
 use super::running_flows::{Running, RunningFlows};
 use crate::free_capacity::NEGLIGIBLE;
+use covey_core::OptionalIndex;
 use covey_core::Ordered;
 use covey_core::rounded_bytes;
 use covey_core::state::State;
 use covey_core::{CoflowId, LinkId};
-
-/// In place of a queue: the first of those that wait at the link.
-const FIRST_THERE: u32 = u32::MAX;
-/// In place of a link: none.
-const NO_LINK: u32 = u32::MAX;
 
 /// All flows present, those that run, and at what rates.
 #[derive(Debug, Default)]
@@ -53,9 +49,8 @@ pub struct PriorityPaths {
     links: Links,
     /// Links on which flows have ended or stopped, with the flows' priorities.
     freed: Vec<(u32, Priority)>,
-    /// Flows that look for capacity, by priority: the first flow of a queue; or the first flow that
-    /// waits at a link, with [`FIRST_THERE`] in place of the queue.
-    looking: BinaryHeap<Reverse<(Priority, u32, u32)>>,
+    /// Flows that look for capacity, by priority.
+    looking: BinaryHeap<Reverse<(Priority, Looking)>>,
     /// Links on which one flow may have overtaken another; empty between allocations, as is
     /// `overtaken`.
     shared: Vec<u32>,
@@ -63,17 +58,26 @@ pub struct PriorityPaths {
     overtaken: Vec<u32>,
 }
 
+/// Which flow looks for capacity. Of the same priority, one that waits at a link comes first.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+enum Looking {
+    /// The first flow that waits at a link.
+    AtLink(u32),
+    /// The first flow of a queue.
+    OfQueue(u32),
+}
+
 /// Where a flow waits.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Waits {
     /// The flow's priority.
     priority: Priority,
-    /// The link; or [`NO_LINK`] if the flow runs, or is to look for capacity.
-    at: u32,
+    /// The link; none if the flow runs, or is to look for capacity.
+    at: OptionalIndex,
 }
 
 impl Waits {
-    const NOWHERE: Waits = Waits { priority: Priority::LAST, at: NO_LINK };
+    const NOWHERE: Waits = Waits { priority: Priority::LAST, at: OptionalIndex::NONE };
 }
 
 /// What is known of each link.
@@ -137,21 +141,28 @@ impl PriorityPaths {
     /// Rate of a flow in bytes per second.
     pub(crate) fn rate_of(&self, state: &State, id: CoflowId, position: usize) -> f64 {
         let queue = self.queues.find(path(state, id, position));
-        let slot = queue.map_or(WAITS, |queue| self.slot(queue));
-        match self.running.flow.get(slot as usize) {
-            Some(flow) if *flow == (id, position as u32) => self.running.rate[slot as usize],
+        let slot = queue.and_then(|queue| self.slot(queue));
+        match slot {
+            Some(slot) if self.running.flow[slot] == (id, position as u32) => {
+                self.running.rate[slot]
+            }
             _ => 0.0,
         }
     }
 
-    /// Slot of a queue's first flow among those that run, or [`WAITS`].
-    fn slot(&self, queue: usize) -> u32 {
-        self.queues.first(queue).map_or(WAITS, |first| first.slot)
+    /// Slot of a queue's first flow among those that run; none if it does not run.
+    fn slot(&self, queue: usize) -> Option<usize> {
+        self.queues.first(queue)?.slot.get().map(|slot| slot as usize)
     }
 
-    fn set_slot(&mut self, queue: usize, slot: u32) {
+    /// Slot of the first flow of a queue that is among those that run.
+    fn slot_of_running(&self, queue: u32) -> usize {
+        self.slot(queue as usize).expect("it runs")
+    }
+
+    fn set_slot(&mut self, queue: usize, slot: Option<usize>) {
         if let Some(first) = self.queues.first_mut(queue) {
-            first.slot = slot;
+            first.slot = slot.map(|slot| slot as u32).into();
         }
     }
 
@@ -172,7 +183,7 @@ impl PriorityPaths {
             self.queues.remove(queue, is_this);
             return;
         }
-        if self.slot(queue) != WAITS {
+        if self.slot(queue).is_some() {
             // The flows that it kept waiting were behind it, and with nothing left it is before all
             // others.
             let before = self.stop(queue);
@@ -197,10 +208,11 @@ impl PriorityPaths {
         loop {
             self.offer_freed();
             match self.looking.pop() {
-                Some(Reverse((_, link, FIRST_THERE))) => self.offer_next(link),
-                Some(Reverse((priority, _, queue))) => {
+                Some(Reverse((_, Looking::AtLink(link)))) => self.offer_next(link),
+                Some(Reverse((priority, Looking::OfQueue(queue)))) => {
                     let first = self.queues.first(queue as usize);
-                    if first.is_some_and(|it| it.slot == WAITS && it.priority == priority) {
+                    let waits = |it: &Member| it.slot == OptionalIndex::NONE;
+                    if first.is_some_and(|it| waits(it) && it.priority == priority) {
                         self.find_capacity(queue as usize, priority);
                     }
                 }
@@ -244,7 +256,7 @@ impl PriorityPaths {
         }
         self.shared.clear();
         while let Some(queue) = self.overtaken.pop() {
-            if self.slot(queue as usize) != WAITS {
+            if self.slot(queue as usize).is_some() {
                 self.give_back(queue as usize);
             }
         }
@@ -256,7 +268,7 @@ impl PriorityPaths {
         let mut in_order = running.len();
         let mut first_behind = Priority::LAST;
         for (place, &queue) in running.iter().enumerate().rev() {
-            let priority = self.running.priority[self.slot(queue as usize) as usize];
+            let priority = self.running.priority[self.slot_of_running(queue)];
             if priority > first_behind {
                 in_order = place;
             }
@@ -273,15 +285,16 @@ impl PriorityPaths {
         self.joined += 1;
         let priority = self.order.priority(left, self.joined);
         if let Some(queue) = self.queues.find(path.clone()) {
-            let runs = self.running.priority.get(self.slot(queue) as usize);
-            if runs.is_some_and(|&runs| priority < runs) {
+            let runs = self.slot(queue).map(|slot| self.running.priority[slot]);
+            if runs.is_some_and(|runs| priority < runs) {
                 self.give_back(queue);
-            } else if let (Some(&runs), Some(first)) = (runs, self.queues.first_mut(queue)) {
+            } else if let (Some(runs), Some(first)) = (runs, self.queues.first_mut(queue)) {
                 // Higher than before, so that the flow stays the first.
                 first.priority = runs;
             }
         }
-        let member = Member { priority, coflow, position, slot: WAITS, left: Ordered(left) };
+        let member =
+            Member { priority, coflow, position, slot: OptionalIndex::NONE, left: Ordered(left) };
         let queue = self.queues.push(path, member);
         self.waits.resize(self.waits.len().max(self.queues.bound()), Waits::NOWHERE);
         if self.queues.first(queue) == Some(&member) {
@@ -295,7 +308,7 @@ impl PriorityPaths {
             *waits = Waits::NOWHERE;
         }
         if let Some(first) = self.queues.first(queue) {
-            self.looking.push(Reverse((first.priority, NO_LINK, queue as u32)));
+            self.looking.push(Reverse((first.priority, Looking::OfQueue(queue as u32))));
         }
     }
 
@@ -312,7 +325,7 @@ impl PriorityPaths {
         let first = self.links.waiting[link as usize].peek();
         let is_offering = &mut self.links.is_offering[link as usize];
         if let (Some(Reverse((priority, _))), false) = (first, *is_offering) {
-            self.looking.push(Reverse((*priority, link, FIRST_THERE)));
+            self.looking.push(Reverse((*priority, Looking::AtLink(link))));
             *is_offering = true;
         }
     }
@@ -324,12 +337,12 @@ impl PriorityPaths {
             if self.links.filled_at[link as usize] < priority {
                 return;
             }
-            let is_next = |Reverse((first, ..)): &Reverse<(Priority, u32, u32)>| *first < priority;
+            let is_next = |Reverse((first, _)): &Reverse<(Priority, Looking)>| *first < priority;
             if !self.freed.is_empty() || self.looking.peek().is_some_and(is_next) {
                 return self.offer(link);
             }
             self.links.waiting[link as usize].pop();
-            if self.waits[queue as usize] == (Waits { priority, at: link }) {
+            if self.waits[queue as usize] == (Waits { priority, at: OptionalIndex::some(link) }) {
                 self.find_capacity(queue as usize, priority);
             }
         }
@@ -341,7 +354,7 @@ impl PriorityPaths {
         let links = self.queues.links(queue);
         let full = links.iter().find(|&&link| self.links.filled_at[link as usize] < priority);
         if let Some(&at) = full {
-            self.waits[queue] = Waits { priority, at };
+            self.waits[queue] = Waits { priority, at: OptionalIndex::some(at) };
             self.links.waiting[at as usize].push(Reverse((priority, queue as u32)));
             return;
         }
@@ -354,8 +367,7 @@ impl PriorityPaths {
     /// Flows behind `priority` give their share of the link back.
     fn clear_behind(&mut self, link: usize, priority: Priority) {
         while let Some(&queue) = self.links.running[link].last() {
-            let slot = self.slot(queue as usize) as usize;
-            if self.running.priority[slot] <= priority {
+            if self.running.priority[self.slot_of_running(queue)] <= priority {
                 break;
             }
             self.give_back(queue as usize);
@@ -364,7 +376,7 @@ impl PriorityPaths {
 
     /// The first flow of a queue gives back what it has and looks again.
     fn give_back(&mut self, queue: usize) {
-        let mut running = self.running.get(self.slot(queue) as usize);
+        let mut running = self.running.get(self.slot_of_running(queue as u32));
         running.left = rounded_bytes(running.left, running.rate);
         let priority = self.stop(queue);
         if let Some(first) = self.queues.first_mut(queue) {
@@ -379,20 +391,19 @@ impl PriorityPaths {
 
     /// Takes what it has from a flow that runs. Returns its priority.
     fn stop(&mut self, queue: usize) -> Priority {
-        let slot = self.slot(queue);
-        self.set_slot(queue, WAITS);
-        let (priority, moved) = self.running.remove(slot as usize);
+        let slot = self.slot_of_running(queue as u32);
+        self.set_slot(queue, None);
+        let (priority, moved) = self.running.remove(slot);
         if let Some(moved) = moved {
-            self.set_slot(moved as usize, slot);
+            self.set_slot(moved as usize, Some(slot));
         }
         for &link in self.queues.links(queue) {
             let link = link as usize;
             let running = &mut self.links.running[link];
             running.retain(|&other| other as usize != queue);
-            let rates = running.iter().map(|&other| {
-                let first = self.queues.first(other as usize);
-                first.map_or(0.0, |first| self.running.rate[first.slot as usize])
-            });
+            let slots =
+                running.iter().filter_map(|&other| self.queues.first(other as usize)?.slot.get());
+            let rates = slots.map(|slot| self.running.rate[slot as usize]);
             self.links.free[link] = self.links.capacity[link] - rates.sum::<f64>();
             self.links.filled_at[link] = Priority::LAST;
         }
@@ -417,7 +428,7 @@ impl PriorityPaths {
                 self.links.filled_at[link] = first.priority;
             }
         }
-        self.set_slot(queue, self.running.count() as u32);
+        self.set_slot(queue, Some(self.running.count()));
         let Member { priority, coflow, position, left: Ordered(left), .. } = first;
         self.running.push(Running { coflow, position, rate, left }, queue as u32, priority);
     }

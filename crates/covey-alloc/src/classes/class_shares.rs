@@ -3,10 +3,10 @@
 use super::membership::Membership;
 use crate::error::PlanError;
 use crate::measure::Measure;
-use crate::water::bundles::{Bundles, NONE};
+use crate::water::bundles::Bundles;
 use crate::water::water_levels::{MAX_DENSE_LINKS, WaterLevels};
 use covey_core::state::State;
-use covey_core::{CoflowId, LinkId};
+use covey_core::{CoflowId, LinkId, OptionalIndex};
 use covey_core::{Group, Rank, Ranking};
 
 /// A flow that has another bundle than before.
@@ -48,7 +48,7 @@ pub struct ClassShares {
     begun: usize,
     capacity: Vec<f64>,
     /// The bundle of each flow, by coflow and position.
-    bundle_of: Vec<Vec<u32>>,
+    bundle_of: Vec<Vec<OptionalIndex>>,
     /// Flows that have started, or whose class may have changed.
     unsorted: Vec<(CoflowId, u32)>,
     rebundled: Vec<Rebundled>,
@@ -122,7 +122,7 @@ impl ClassShares {
     /// A flow has ended.
     pub(crate) fn leave(&mut self, state: &State, id: CoflowId, position: usize) {
         if let Some(bundle) = self.bundle(id, position) {
-            self.bundle_of[id.index()][position] = NONE;
+            self.bundle_of[id.index()][position] = OptionalIndex::NONE;
             self.remove_from(bundle, self.weight(state, id, position));
         }
     }
@@ -136,8 +136,10 @@ impl ClassShares {
     pub(crate) fn forget(&mut self, state: &State, id: CoflowId) {
         if let Some(flows) = self.bundle_of.get_mut(id.index()) {
             let mut flows = std::mem::take(flows);
-            for (position, bundle) in flows.drain(..).enumerate().filter(|&(_, it)| it != NONE) {
-                self.remove_from(bundle, self.weight(state, id, position));
+            for (position, bundle) in flows.drain(..).enumerate() {
+                if let Some(bundle) = bundle.get() {
+                    self.remove_from(bundle, self.weight(state, id, position));
+                }
             }
             self.bundle_of[id.index()] = flows;
         }
@@ -205,15 +207,15 @@ impl ClassShares {
                 self.bundle_of.resize_with(id.index() + 1, Vec::new);
             }
             let bundles = &mut self.bundle_of[id.index()];
-            bundles.resize(bundles.len().max(demand.width()), NONE);
-            let from = Some(bundles[position as usize]).filter(|&bundle| bundle != NONE);
+            bundles.resize(bundles.len().max(demand.width()), OptionalIndex::NONE);
+            let from = bundles[position as usize].get();
             if from.map(|bundle| self.bundles.class(bundle) as u32) == class {
                 continue;
             }
             let weight = self.weight(state, id, position as usize);
             let to = class.map(|class| self.add_to(class, path, weight));
             self.rebundled.push(Rebundled { coflow: id, position, from, to });
-            self.bundle_of[id.index()][position as usize] = to.unwrap_or(NONE);
+            self.bundle_of[id.index()][position as usize] = to.into();
             if let Some(from) = from {
                 self.remove_from(from, weight);
             }
@@ -237,13 +239,11 @@ impl ClassShares {
 
     /// The bundle of a flow; none if it has no class.
     pub fn bundle(&self, id: CoflowId, position: usize) -> Option<u32> {
-        let bundle = self.bundle_of.get(id.index())?.get(position)?;
-        Some(*bundle).filter(|&bundle| bundle != NONE)
+        self.bundle_of.get(id.index())?.get(position)?.get()
     }
 
-    /// The bundles of a coflow's flows, by position, as far as any of them has had one. Where a flow has none, there is
-    /// no bundle with that number.
-    pub fn bundles_of(&self, id: CoflowId) -> &[u32] {
+    /// The bundles of a coflow's flows, by position, as far as any of them has had one.
+    pub fn bundles_of(&self, id: CoflowId) -> &[OptionalIndex] {
         self.bundle_of.get(id.index()).map_or(&[], |bundles| bundles)
     }
 

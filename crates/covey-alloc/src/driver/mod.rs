@@ -392,7 +392,7 @@ fn move_into_groups(
         moved.push((into, k, flow));
     }
     moved.sort_by_key(|&(into, ..)| into);
-    let mut names = vec![FlowId { coflow: CoflowId(u32::MAX), index: 0 }; put.len()];
+    let mut names = vec![None; put.len()];
     for into in moved.chunk_by(|a, b| a.0 == b.0) {
         let id = into[0].0;
         let flows: Vec<MovedFlow> = into.iter().map(|&(.., flow)| flow).collect();
@@ -400,12 +400,13 @@ fn move_into_groups(
             traffic.reserve(id, &flows);
         }
         let new = traffic.join(id, &flows);
-        into.iter().zip(new).for_each(|(&(_, k, _), name)| names[k] = name);
+        into.iter().zip(new).for_each(|(&(_, k, _), name)| names[k] = Some(name));
         traffic.state_mut().mark_dirty(id);
     }
     let is_empty = |&&id: &&CoflowId| traffic.state().coflow(id).demand().width() == 0;
     assert_eq!(begun.iter().find(is_empty), None, "a group has begun without flows");
     touched.iter().for_each(|&id| traffic.state_mut().mark_dirty(id));
+    let names: Vec<FlowId> = names.into_iter().flatten().collect();
     world.regrouped(traffic, &names);
     names
 }

@@ -147,7 +147,10 @@ impl EntryAllocation {
 
     /// The local link that limits the flow at a position, where that is known.
     pub fn limit(&self, position: usize) -> Option<usize> {
-        self.keeps_limits().then(|| self.levels.limits()[position] as usize)
+        self.keeps_limits()
+            .then(|| self.levels.limits()[position].get())
+            .flatten()
+            .map(|l| l as usize)
     }
 
     /// Rates in proportion to what is left of each flow.
@@ -261,7 +264,7 @@ impl EntryAllocation {
                 scratch.previous_after.clone_from(&self.after);
                 self.decide_whole(rule, &mut flows, &mut scratch.rules)?;
                 if whole && rule == Rule::MaxMin && !self.is_empty() {
-                    self.levels.note_filled(scratch.rules.on_paths.opened());
+                    self.levels.note_filled(scratch.rules.max_min.opened);
                 }
                 let Scratch { changes, previous_after, .. } = scratch;
                 changes.dirty_after.clear();

@@ -8,6 +8,7 @@ use crate::rules::sharing::UNLIMITED;
 use crate::water::bundles::Bundles;
 use crate::water::water_levels::{MAX_DENSE_LINKS, WaterLevels};
 use covey_core::Demand;
+use covey_core::OptionalIndex;
 use covey_core::sets::bits::bits;
 use covey_core::sets::marked_links::MarkedLinks;
 use covey_core::sets::simd::bitmask;
@@ -107,7 +108,7 @@ impl KeptLevels {
 
     /// The link that limits each flow, by position; of several with the same level, one of them for as long as the flow
     /// is not [moved](KeptLevels::moved).
-    pub fn limits(&self) -> &[u32] {
+    pub fn limits(&self) -> &[OptionalIndex] {
         self.bundles.all_attached()
     }
 
@@ -319,7 +320,7 @@ mod tests {
     impl KeptLevels {
         /// The rate of a flow for each unit that it counts for.
         fn rate(&self, position: usize) -> f64 {
-            self.water.levels()[self.limits()[position] as usize]
+            self.water.levels()[self.bundles.attached(position as u32) as usize]
         }
     }
     use covey_core::PortId;
@@ -329,7 +330,12 @@ mod tests {
 
     #[test]
     fn levels_that_are_kept_are_those_that_are_filled_from_nothing() {
-        let mut random = SplitMix::new(3);
+        // A flow kept too much with the seeds 47 and 100, where a heavy newcomer lowers a level and goes elsewhere.
+        (0..30).chain([47, 100]).for_each(follow_random_changes);
+    }
+
+    fn follow_random_changes(seed: u64) {
+        let mut random = SplitMix::new(seed);
         let mut below = move |n: u64| random.next_u64() % n;
         let ecmp = Ecmp { mode: EcmpMode::Flow, seed: 1 };
         let fabric = FatTree::new(4, ecmp).unwrap().fabric(1.0, 1.0).unwrap();
@@ -365,7 +371,8 @@ mod tests {
                     let weight = members.weight(position);
                     let rate = filled.rate(position) * weight;
                     let least = demand.path(position).map(|l| levels[l]).fold(UNLIMITED, f64::min);
-                    assert!((least * weight - rate).abs() < 1e-9, "{} {rate}", least * weight);
+                    let is_all = matches!(members, Members::All);
+                    assert!(!is_all || (least - rate).abs() < 1e-9, "{least} {rate}");
                     assert!((kept.rate(position) * weight - rate).abs() < 1e-9);
                 }
                 for (l, (rest, after)) in filled.water.all_spare().zip(&after).enumerate() {

@@ -17,6 +17,7 @@ use super::target::PlacedEntry;
 use crate::free_capacity::FreeCapacity;
 use covey_core::Demand;
 use covey_core::LinkId;
+use covey_core::OptionalIndex;
 use covey_core::Rank;
 use covey_core::sets::bits::{bits, set_bit};
 use covey_core::sets::link_set::LinkSet;
@@ -30,25 +31,24 @@ pub struct Footprint {
     pub after: f64,
 }
 
-/// In place of the flow's other link: the coflow waits for one link alone.
-const NO_LINK: u32 = u32::MAX;
-
-/// A link for which an entry waits, and the other link of the flow that waits.
+/// A link for which an entry waits, and the other link of the flow that waits; none if the coflow waits for this link
+/// alone.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait {
     link: u32,
-    other: u32,
+    other: OptionalIndex,
 }
 
 impl Wait {
     /// A flow waits for both its links.
     pub fn for_both(link: u32, other: u32) -> [Wait; 2] {
-        [Wait { link, other }, Wait { link: other, other: link }]
+        [(link, other), (other, link)]
+            .map(|(link, other)| Wait { link, other: OptionalIndex::some(other) })
     }
 
     /// A coflow waits for a link.
     pub fn for_one(link: u32) -> Wait {
-        Wait { link, other: NO_LINK }
+        Wait { link, other: OptionalIndex::NONE }
     }
 }
 
@@ -75,13 +75,12 @@ pub struct PassSteps {
     /// begun.
     gone: Vec<(Rank, Range<usize>)>,
     footprints: Vec<Footprint>,
-    /// By link, the entries that wait for it, each with the other link of the flow that waits, or
-    /// [`NO_LINK`].
-    waiting: Vec<Sorted<(Rank, u32), ()>>,
+    /// By link, the entries that wait for it, each with the other link of the flow that waits, if a flow does.
+    waiting: Vec<Sorted<(Rank, OptionalIndex), ()>>,
     left: LeftByRank,
     /// The next entries to be called at links that have opened: place, link and the flow's other
     /// link.
-    calls: BinaryHeap<Reverse<(Rank, u32, u32)>>,
+    calls: BinaryHeap<Reverse<(Rank, u32, OptionalIndex)>>,
     /// By link, the place in its latest entry of `calls`. Others that are listed for it do not
     /// count any more.
     called: Vec<Option<Rank>>,
@@ -179,6 +178,11 @@ impl PassSteps {
         free.is_open_if_dirty(link).unwrap_or_else(|| self.left.was_open_before(link, rank))
     }
 
+    /// The same of the other link of a flow, if there is a flow.
+    fn is_other_open_before(&self, other: OptionalIndex, rank: Rank, free: &FreeCapacity) -> bool {
+        other.get().is_none_or(|other| self.is_open_before(other as usize, rank, free))
+    }
+
     /// Whether anything is left at a link before the present place.
     pub fn is_open(&self, link: usize, free: &FreeCapacity) -> bool {
         self.is_open_before(link, self.at, free)
@@ -249,9 +253,9 @@ impl PassSteps {
         if !free.is_open_and_dirty(link) {
             return;
         }
-        let mut behind = self.waiting[link].after((self.at, NO_LINK)).map(|&(key, ())| key);
-        let is_open =
-            |other: u32, rank| other == NO_LINK || self.is_open_before(other as usize, rank, free);
+        let mut behind =
+            self.waiting[link].after((self.at, OptionalIndex::NONE)).map(|&(key, ())| key);
+        let is_open = |other: OptionalIndex, rank| self.is_other_open_before(other, rank, free);
         let first = behind.find(|&(rank, other)| is_open(other, rank));
         if let Some((rank, other)) = first
             && self.called[link].is_none_or(|called| rank < called)
@@ -310,10 +314,12 @@ impl PassSteps {
     fn next_called(&mut self, free: &FreeCapacity) -> Option<Rank> {
         loop {
             let &Reverse((rank, link, other)) = self.calls.peek()?;
-            let is_open =
-                |link: u32| link == NO_LINK || self.is_open_before(link as usize, rank, free);
             let waits = rank > self.at && self.waiting[link as usize].get(&(rank, other)).is_some();
-            if waits && is_open(link) && is_open(other) {
+            let is_open = || {
+                self.is_open_before(link as usize, rank, free)
+                    && self.is_other_open_before(other, rank, free)
+            };
+            if waits && is_open() {
                 return Some(rank);
             }
             self.calls.pop();

@@ -10,7 +10,6 @@
 
 pub mod all_or_none;
 pub mod equal;
-pub mod filling_on_paths;
 pub mod fixed;
 pub mod hold;
 pub mod list;

@@ -1,6 +1,6 @@
 //! What a sharing rule is given, and what it answers.
 
-use super::filling_on_paths::PathFilling;
+use super::max_min::MaxMinScratch;
 use crate::error::PlanError;
 use crate::flow_rate::FlowRate;
 use covey_core::Demand;
@@ -148,7 +148,7 @@ pub struct RuleScratch {
     pub open: Vec<u32>,
     /// A number for each of `positions`, or for each local link.
     pub numbers: Vec<f64>,
-    pub on_paths: PathFilling,
+    pub max_min: MaxMinScratch,
 }
 
 impl RuleScratch {

@@ -7,9 +7,7 @@ use std::ops::Range;
 use hashbrown::HashTable;
 
 use covey_core::LinkId;
-
-/// No link, no class, or no bundle.
-pub const NONE: u32 = u32::MAX;
+use covey_core::OptionalIndex;
 
 /// What is kept of a bundle beside its path and its limit.
 #[derive(Debug, Clone, Copy)]
@@ -27,7 +25,7 @@ pub struct Bundles {
     bundles: Vec<Bundle>,
     /// By bundle, the link that limits it: its rate is that link's water level. Apart, as it is often asked for many
     /// bundles one after the other.
-    attached: Vec<u32>,
+    attached: Vec<OptionalIndex>,
     /// `stride` numbers for each bundle: how many links it crosses, and which.
     paths: Vec<u32>,
     /// Where a bundle stands in the list of each link on its path, at the position of the link in `paths`.
@@ -81,12 +79,15 @@ impl Bundles {
     }
 
     /// The link to which a bundle is attached.
+    ///
+    /// # Panics
+    /// If it is attached nowhere.
     pub fn attached(&self, bundle: u32) -> u32 {
-        self.attached[bundle as usize]
+        self.attached[bundle as usize].get().expect("it is attached")
     }
 
-    /// The same of all bundles; [`NONE`] for those that are attached nowhere.
-    pub fn all_attached(&self) -> &[u32] {
+    /// The link to which each bundle is attached; none if it is attached nowhere.
+    pub fn all_attached(&self) -> &[OptionalIndex] {
         &self.attached
     }
 
@@ -148,8 +149,8 @@ impl Bundles {
         if let Some(weights) = &mut self.weights {
             weights.resize(count, 0.0);
         }
-        self.bundles.resize(count, Bundle { class: 0, place: NONE, flows: 0 });
-        self.attached.resize(count, NONE);
+        self.bundles.resize(count, Bundle { class: 0, place: 0, flows: 0 });
+        self.attached.resize(count, OptionalIndex::NONE);
         self.paths.resize(count * self.stride, 0);
         self.places.resize(count * self.stride, 0);
     }
@@ -186,7 +187,7 @@ impl Bundles {
 
     fn make(&mut self, class: u32, weight: f64) -> u32 {
         self.widen();
-        let new = Bundle { class, place: NONE, flows: 1 };
+        let new = Bundle { class, place: 0, flows: 1 };
         let bundle = match self.vacant.pop() {
             Some(Reverse(bundle)) => {
                 self.bundles[bundle as usize] = new;
@@ -194,7 +195,7 @@ impl Bundles {
             }
             None => {
                 self.bundles.push(new);
-                self.attached.push(NONE);
+                self.attached.push(OptionalIndex::NONE);
                 self.paths.resize(self.paths.len() + self.stride, 0);
                 self.places.resize(self.paths.len(), 0);
                 self.bundles.len() as u32 - 1
@@ -242,7 +243,7 @@ impl Bundles {
 
     /// Puts a bundle into the list of the link to which it is attached from now on.
     pub fn attach(&mut self, bundle: u32, link: u32, list: &mut Vec<u32>) {
-        self.attached[bundle as usize] = link;
+        self.attached[bundle as usize] = OptionalIndex::some(link);
         self.bundles[bundle as usize].place = list.len() as u32;
         push(list, bundle);
     }
@@ -259,12 +260,12 @@ impl Bundles {
         if let Some(&other) = list.get(place) {
             self.bundles[other as usize].place = place as u32;
         }
-        self.attached[bundle as usize] = NONE;
+        self.attached[bundle as usize] = OptionalIndex::NONE;
     }
 
     /// Takes a bundle from the link to which it is attached, whose list is emptied.
     pub fn release(&mut self, bundle: u32) {
-        self.attached[bundle as usize] = NONE;
+        self.attached[bundle as usize] = OptionalIndex::NONE;
     }
 
     /// Puts a bundle into the lists of all links on its path.

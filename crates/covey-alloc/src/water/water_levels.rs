@@ -12,17 +12,15 @@
 //! elsewhere. That changes what is used of the links with higher levels, which are balanced in turn. Levels
 //! below the lowest of the links that were off stay as they are.
 
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 use std::ops::Range;
 
 use super::bundles::Bundles;
 pub use super::dense_rows::MAX_DENSE_LINKS;
 use super::divided::Divided;
+use super::filling::Filling;
 use super::links::Links;
 use super::queue::Queue;
 use super::rows::{Form, Rows};
-use covey_core::Ordered;
 use covey_core::sets::marked_links::MarkedLinks;
 
 /// In a round, so many links are balanced, one more for each bundle, and one for so many links of the fabric. If more
@@ -67,21 +65,17 @@ pub struct WaterLevels {
     /// Working memory: what is free of each link.
     offered: Vec<f64>,
     filling: Filling,
+    /// Working memory: bundles, and the links that limit them.
+    limited: Vec<(u32, u32)>,
+    /// Working memory: levels, and what was used, before all was worked out from nothing.
+    before: Before,
 }
 
-/// Working memory of [`WaterLevels::fill`].
+/// What was known of links before a filling.
 #[derive(Debug, Default)]
-struct Filling {
-    /// Levels, and what was used, before.
+struct Before {
     level: Vec<f64>,
     used: Vec<f64>,
-    /// By link, the flows whose rates still rise: what they count for, what they did when that was last added up, and
-    /// the number of their bundles.
-    open: Vec<f64>,
-    all: Vec<f64>,
-    bundles: Vec<u32>,
-    /// Levels at which links will be full, or less.
-    full: BinaryHeap<Reverse<(Ordered, u32)>>,
 }
 
 /// What has changed since [`WaterLevels::clear_changes`]; some of it occurs twice.
@@ -250,6 +244,7 @@ impl WaterLevels {
         let (level, most) = (self.links.level[link], self.links.capacity[link] / weight);
         if level > most {
             if level < f64::INFINITY {
+                self.weigh_own(bundles, link);
                 self.raise_own(link, (level, most));
                 self.links.used[link] += self.links.own[link] * (most - level);
             }

@@ -1,7 +1,7 @@
 //! An index that may be missing, in four bytes.
 
-/// A number below 2³² − 1, or none; as small as a `u32`.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// A number below 2³² − 1, or none; as small as a `u32`. None comes after all numbers.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct OptionalIndex(u32);
 
 impl OptionalIndex {

@@ -173,7 +173,8 @@ impl ClassFlows {
         let Some(targets) = self.targets.get(id.index()) else { return };
         let (_, progress) = network.state.progress_mut(id);
         let flows = targets.iter().zip(shares.bundles_of(id)).enumerate();
-        for (position, (target, &bundle)) in flows.filter(|(_, (target, _))| !target.is_nan()) {
+        for (position, (target, bundle)) in flows.filter(|(_, (target, _))| !target.is_nan()) {
+            let Some(bundle) = bundle.get() else { continue };
             if self.services.limit_of(bundle as usize).is_some() {
                 let unit = self.measure.of(progress.size[position]);
                 progress.left[position] =

@@ -9,7 +9,7 @@ use crate::water::rows::Form;
 
 impl WaterLevels {
     /// Adds up what the flows attached to a link count for: differences of weights of any size are not exact.
-    fn weigh_own(&mut self, bundles: &Bundles, link: usize) {
+    pub(super) fn weigh_own(&mut self, bundles: &Bundles, link: usize) {
         if bundles.have_weights() {
             self.links.own[link] = self.attached[link].iter().map(|&it| bundles.weight(it)).sum();
         }
@@ -68,6 +68,10 @@ impl WaterLevels {
         self.raise_own(link, (level, raised));
         self.links.used[link] = others + self.links.own[link] * raised;
         self.set_level(link, raised);
+        // A newcomer may have lowered the level below that of other flows that cross the link, and have left since.
+        if self.rows.form == Form::Paths && self.links.others[link] > raised {
+            self.lower(bundles, link, others);
+        }
     }
 
     /// Lowers a link's level to where its use is right. Bundles that had more by other links, which use

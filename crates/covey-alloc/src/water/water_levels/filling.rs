@@ -1,15 +1,11 @@
-//! All levels from nothing: all rates rise evenly, and the links that are full first limit their flows.
+//! All levels from nothing.
 
-use std::cmp::Reverse;
+use std::ops::Deref;
 
-use covey_core::Ordered;
-
-use super::{Filling, WaterLevels};
-use crate::water::bundles::{Bundles, NONE};
-use crate::water::links::Links;
-
-/// Where subtractions leave less than this of what was there, weights are added up again.
-const CANCELLED: f64 = 1e-3;
+use super::WaterLevels;
+use crate::water::bundles::Bundles;
+use crate::water::filling::Flows;
+use covey_core::sets::bits::has_bit;
 
 impl WaterLevels {
     /// Works out all levels from nothing, by progressive filling.
@@ -17,81 +13,82 @@ impl WaterLevels {
         for bundle in self.attached.iter_mut().flat_map(|list| list.drain(..)) {
             bundles.release(bundle);
         }
-        let mut filling = std::mem::take(&mut self.filling);
-        filling.level.clone_from(&self.links.level);
-        filling.used.clone_from(&self.links.used);
+        self.before.level.clone_from(&self.links.level);
+        self.before.used.clone_from(&self.links.used);
         self.links.level.fill(f64::INFINITY);
         self.links.others.fill(f64::INFINITY);
         self.links.used.fill(0.0);
         self.links.own.fill(0.0);
         let links = self.count_links();
         self.rows.clear(links);
-        self.fill_links(bundles, &mut filling);
+        self.fill_links(bundles);
         for link in 0..links {
             let level = self.links.level[link];
-            if level != filling.level[link] {
+            if level != self.before.level[link] {
                 self.set_level(link, level);
             }
-            if self.links.used[link] != filling.used[link] {
+            if self.links.used[link] != self.before.used[link] {
                 self.touch(link);
             }
         }
-        self.filling = filling;
         self.changes.bundles.extend(self.attached.iter().flatten());
         self.queue.clear(links);
         self.rounds = 0;
     }
 
     /// Attaches all bundles, none of which is attached, to the links that are full first if all rates rise evenly.
-    fn fill_links(&mut self, bundles: &mut Bundles, filling: &mut Filling) {
-        let WaterLevels { links, attached, crossing, rows, .. } = self;
-        let Filling { open, all, bundles: opened, full, .. } = filling;
-        let level_of = |links: &Links, link: usize, open: f64| {
-            Ordered(((links.free[link] - links.used[link]) / open).max(0.0))
-        };
-        opened.clear();
-        opened.extend(crossing[..links.count.len()].iter().map(|list| list.len() as u32));
+    fn fill_links(&mut self, bundles: &mut Bundles) {
+        let WaterLevels { links, attached, crossing, rows, filling, limited, .. } = self;
         if bundles.have_weights() {
             let weights = |list: &Vec<u32>| list.iter().map(|&it| bundles.weight(it)).sum();
             links.count.iter_mut().zip(&*crossing).for_each(|(all, list)| *all = weights(list));
         }
-        open.clone_from(&links.count);
-        all.clone_from(&links.count);
-        full.clear();
-        let with_flows = (0..opened.len()).filter(|&link| opened[link] > 0);
-        full.extend(
-            with_flows.map(|link| Reverse((level_of(links, link, open[link]), link as u32))),
-        );
-        while let Some(Reverse((before, number))) = full.pop() {
-            let link = number as usize;
-            if opened[link] == 0 {
-                continue;
-            }
-            if open[link] < all[link] * CANCELLED {
-                let still = crossing[link].iter().filter(|&&it| bundles.attached(it) == NONE);
-                open[link] = still.map(|&it| bundles.weight(it)).sum();
-                all[link] = open[link];
-            }
-            // The level at which a link is full only rises while others fill.
-            let level = level_of(links, link, open[link]);
-            if level > before {
-                full.push(Reverse((level, number)));
-                continue;
-            }
-            links.level[link] = level.0;
-            for &bundle in &crossing[link] {
-                if bundles.attached(bundle) != NONE {
-                    continue;
-                }
-                bundles.attach(bundle, number, &mut attached[link]);
-                let (path, weight) = (bundles.path(bundle), bundles.weight(bundle));
-                for l in path.iter().map(|&l| l as usize) {
-                    links.used[l] += weight * level.0;
-                    open[l] -= weight;
-                    opened[l] -= 1;
-                }
-                links.own[link] += weight;
-                rows.attach(link, path, weight);
+        let crossing = &crossing[..links.count.len()];
+        filling.start(bundles.all_attached().len(), links.free.iter().copied());
+        let flows = Crossing { bundles, crossing };
+        for (link, list) in crossing.iter().enumerate() {
+            let begin_here = list.iter().filter(|&&it| bundles.path(it)[0] as usize == link);
+            begin_here.for_each(|&it| filling.open(&flows, it as usize));
+        }
+        limited.clear();
+        filling.fill(&flows, |bundle, link, level| {
+            links.level[link] = level;
+            limited.push((bundle as u32, link as u32));
+        });
+        for (bundle, link) in limited.drain(..) {
+            bundles.attach(bundle, link, &mut attached[link as usize]);
+            let (path, weight) = (bundles.path(bundle), bundles.weight(bundle));
+            let rate = weight * links.level[link as usize];
+            path.iter().for_each(|&l| links.used[l as usize] += rate);
+            links.own[link as usize] += weight;
+            rows.attach(link as usize, path, weight);
+        }
+    }
+}
+
+/// Bundles, and those that cross each link.
+struct Crossing<'a> {
+    bundles: &'a Bundles,
+    crossing: &'a [Vec<u32>],
+}
+
+impl Flows for Crossing<'_> {
+    fn path(&self, bundle: usize) -> impl Deref<Target = [u32]> {
+        self.bundles.path(bundle as u32)
+    }
+
+    fn weight(&self, bundle: usize) -> f64 {
+        self.bundles.weight(bundle as u32)
+    }
+
+    fn has_exact_sums(&self) -> bool {
+        !self.bundles.have_weights()
+    }
+
+    fn each_at(&self, link: usize, set: &mut [u64], mut visit: impl FnMut(&mut [u64], usize)) {
+        for &bundle in &self.crossing[link] {
+            if has_bit(set, bundle as usize) {
+                visit(set, bundle as usize);
             }
         }
     }

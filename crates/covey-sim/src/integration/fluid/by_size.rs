@@ -7,8 +7,8 @@
 //! and raises its level by the same factor, so its rate stays.
 
 use covey_alloc::{BySize, CoflowAllocation};
-use covey_core::Demand;
 use covey_core::state::Progress;
+use covey_core::{Demand, OptionalIndex};
 
 /// The levels of one coflow.
 #[derive(Debug, Default)]
@@ -20,7 +20,7 @@ pub(crate) struct Levels {
     /// Level of each local link; empty when all flows have the lowest.
     by_link: Vec<f64>,
     /// [`BySize::limits`], if some flows are raised.
-    limits: Vec<u32>,
+    limits: Vec<OptionalIndex>,
     /// By local link, `y Λ` of all flows. It stays while levels rise.
     used: Vec<f64>,
     /// Seconds over the scale whose bytes are written back, but not yet reported to the allocator.
@@ -114,17 +114,16 @@ impl Levels {
         }
         self.kept.clear();
         self.kept.extend(self.by_link.iter().map(|&level| 1.0 - BySize::sent(lowest, level, dt)));
-        // Flows of full links keep all that they have.
-        let (kept, full) = (&mut self.kept, self.by_link.len());
-        kept.push(1.0);
+        let kept = &self.kept;
         let at_end = 1.0 - BySize::sent(0.0, f64::MAX, 1.0);
         let any_at_end = 1.0 - BySize::sent(lowest, self.highest, dt) <= at_end;
         let sends = |&s: &usize| demand.count()[s] > 0 && self.by_link[s] > lowest;
         for s in (0..demand.senders()).filter(sends) {
             if any_at_end {
                 for p in demand.active_in_row(s) {
-                    let l = self.limits[p] as usize;
-                    if l < full && kept[l] <= at_end {
+                    let Some(l) = self.limits[p].get() else { continue };
+                    let l = l as usize;
+                    if kept[l] <= at_end {
                         let sent = (self.by_link[l] - lowest) * dt - (1.0 - kept[l]);
                         let too_much = progress.left[p] * sent;
                         let path = demand.whole_path(p);
@@ -132,10 +131,11 @@ impl Levels {
                     }
                 }
             }
-            // Whether a flow is active is not asked: what is left of others is no number, and stays.
+            // Flows of full links keep all that they have. Whether a flow is active is not asked: what is left of
+            // others is no number, and stays.
             let row = demand.row(s);
-            for (left, &l) in progress.left[row.clone()].iter_mut().zip(&self.limits[row]) {
-                *left *= kept[(l as usize).min(full)];
+            for (left, limit) in progress.left[row.clone()].iter_mut().zip(&self.limits[row]) {
+                *left *= limit.get().map_or(1.0, |l| kept[l as usize]);
             }
         }
     }
@@ -188,8 +188,8 @@ mod tests {
         let mut levels = Levels { highest: 0.125, ..Levels::default() };
         levels.by_link = vec![f64::MAX; links];
         levels.by_link[limit] = 0.125;
-        levels.limits = vec![BySize::FULL; demand.width()];
-        levels.limits[position] = limit as u32;
+        levels.limits = vec![OptionalIndex::NONE; demand.width()];
+        levels.limits[position] = OptionalIndex::some(limit as u32);
         // What rounding has left of the rate of the flow that has ended.
         levels.used = vec![1e-17; links];
         demand.path(position).for_each(|l| levels.used[l] = 1.0);
