@@ -46,7 +46,7 @@ class Policy:
 
     wants_attained: bool = False
     """Whether what coflows have sent is to be brought up to date before every call."""
-    link_limits: Sequence[float] = ()
+    link_thresholds: Sequence[float] = ()
     """Numbers of bytes, ascending, at which `link_bytes_reached` is called."""
 
     def flows_arrived(self, view: View) -> None:
@@ -86,7 +86,7 @@ class Policy:
         """The coflows of a DAG have sent so many bytes, as `Plan.wake_when_dag_sent` asked."""
 
     def link_bytes_reached(self, coflow: int, link: int, bytes_: float, view: View) -> None:
-        """The coflow has sent so many bytes through a link, the next of `link_limits`."""
+        """The coflow has sent so many bytes through a link, the next of `link_thresholds`."""
 
     def flow_bytes_reached(self, coflow: int, bytes_: float, view: View) -> None:
         """A flow of the coflow has sent so many bytes, as `Plan.wake_when_flow_sent` asked."""

@@ -76,7 +76,7 @@ struct InPython {
     regrouping: Py<PyRegrouping>,
     halt: Arc<Halt>,
     wants: Wants,
-    link_limits: Vec<f64>,
+    link_thresholds: Vec<f64>,
     handlers: Handlers,
 }
 
@@ -112,7 +112,7 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
             in_turn: false,
             start_small: 0,
         },
-        link_limits: object.getattr("link_limits")?.extract()?,
+        link_thresholds: object.getattr("link_thresholds")?.extract()?,
         handlers,
     };
     Ok(match knows {
@@ -212,8 +212,8 @@ impl<K: Level> Policy<K> for InPython {
         self.wants
     }
 
-    fn link_limits(&self) -> &[f64] {
-        &self.link_limits
+    fn link_thresholds(&self) -> &[f64] {
+        &self.link_thresholds
     }
 
     fn event(&mut self, event: Event, view: &View<'_, K>) {

@@ -6,7 +6,7 @@ use super::classes::class_shares::ClassShares;
 use super::error::PlanError;
 use super::flow_rate::FlowRate;
 use super::kept::coflow_allocation::CoflowAllocation;
-use super::kept::kept_plan::KeptPlan;
+use super::kept::stepped_plan::SteppedPlan;
 use super::rates::BulkRates;
 use super::sequence::backfill::SpareSharing;
 use super::sequence::pass::Pass;
@@ -28,7 +28,7 @@ pub struct Allocator {
     /// Overrides [`MAX_WHOLE`].
     max_whole: Option<usize>,
     pass: Pass,
-    kept: KeptPlan,
+    kept: SteppedPlan,
     weighted: WeightedLayers,
     per_port: PerPort,
     spare: SpareSharing,
@@ -53,7 +53,7 @@ impl Allocator {
     /// many entries.
     fn goes_by_steps(&self, ranking: &Ranking) -> bool {
         let max = self.max_whole.unwrap_or(MAX_WHOLE);
-        let enough = if self.kept.is_on { max / 2 } else { max };
+        let enough = if self.kept.goes_by_steps { max / 2 } else { max };
         let has_one_pass =
             ranking.backfill == covey_core::Backfill::None && ranking.layers != Layers::PerPort;
         ranking.is_kept && has_one_pass && ranking.entries.len() > enough
@@ -156,7 +156,7 @@ impl Allocator {
 
     /// Groups have come to ranks of a plan that is kept, or have gone from them.
     fn edit(&mut self, edits: &[(Rank, Group)]) {
-        if self.kept.is_on {
+        if self.kept.goes_by_steps {
             self.kept.edits.extend_from_slice(edits);
         } else if !self.all_flows.take_edits(edits) {
             self.is_new_plan |= !edits.is_empty();
@@ -177,8 +177,8 @@ impl Allocator {
     /// To be called when what flows that are *raised* (their level is higher than the lowest) have
     /// sent in `seconds` over [`Progress::scale`](covey_core::state::Progress::scale) was taken from
     /// what is left of them, and nothing else: the rates stay.
-    pub fn pass(&mut self, id: CoflowId, seconds: f64) {
-        self.pass.coflows[id].pass(seconds);
+    pub fn elapse(&mut self, id: CoflowId, seconds: f64) {
+        self.pass.coflows[id].elapse(seconds);
     }
 
     /// To be called for a coflow with raised flows, whose progress is up to date, when something has
@@ -215,7 +215,7 @@ impl Allocator {
         let Pass { coflows, sleepers, .. } = &mut self.pass;
         self.per_port.forget();
         sleepers.wake(coflows, id);
-        if self.kept.is_on {
+        if self.kept.goes_by_steps {
             self.kept.leave_all(coflows, state, id);
         } else if !self.all_flows.forget(state, id) {
             self.is_new_plan = true;
@@ -253,7 +253,7 @@ impl Allocator {
     fn share(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         let serves_all_flows = serves_all_flows(ranking);
         let keeps = !serves_all_flows && self.goes_by_steps(ranking);
-        self.is_new_plan |= std::mem::replace(&mut self.kept.is_on, keeps) != keeps;
+        self.is_new_plan |= std::mem::replace(&mut self.kept.goes_by_steps, keeps) != keeps;
         let is_new_plan = std::mem::take(&mut self.is_new_plan);
         self.start_pass(state, is_new_plan);
         if serves_all_flows {
@@ -289,16 +289,16 @@ impl Allocator {
         // Where ports divide their links, what is spare is shared already.
         let backfills = ranking.backfill != covey_core::Backfill::None && !per_port;
         pass.coflows.is_provisional = backfills;
-        pass.may_sleep = !kept.is_on && !backfills;
+        pass.may_sleep = !kept.goes_by_steps && !backfills;
         if pass.is_from_scratch && !backfills && !self.none_is_provisional {
             pass.coflows.end_provisional(state);
         }
         self.none_is_provisional = !backfills && !per_port;
-        if pass.is_new_plan && (kept.is_on || per_port) {
+        if pass.is_new_plan && (kept.goes_by_steps || per_port) {
             pass.sleepers.wake_all(&mut pass.coflows);
         }
         kept.by_layer = ranking.layers == Layers::Weighted;
-        if kept.is_on {
+        if kept.goes_by_steps {
             kept.follow_plan(&mut pass.coflows, state, ranking, pass.is_from_scratch)?;
         }
         match ranking.layers {

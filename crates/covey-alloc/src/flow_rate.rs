@@ -32,10 +32,10 @@ impl FlowRate {
     }
 }
 
-/// Rates in proportion to what is left of each flow. A flow's *level by size* is its rate in bytes
+/// Rates in proportion to what is left of each flow. A flow's *level by bytes left* is its rate in bytes
 /// per second for each unit of [`Progress::left`](covey_core::state::Progress::left).
 #[derive(Debug, Clone, Copy, PartialEq)]
-pub struct BySize<'a> {
+pub struct ByLeft<'a> {
     /// The lowest level of a flow. Zero where the coflow gets nothing.
     pub lowest: f64,
     /// The highest level of a flow. Zero where the coflow gets nothing.
@@ -48,7 +48,7 @@ pub struct BySize<'a> {
     pub limits: &'a [OptionalIndex],
 }
 
-impl BySize<'_> {
+impl ByLeft<'_> {
     /// The part of what is left of a flow that its level beyond the lowest sends in `seconds` over
     /// [`Progress::scale`](covey_core::state::Progress::scale). The part is less than one: time decides
     /// which flows end, not bytes.
@@ -59,14 +59,14 @@ impl BySize<'_> {
     }
 
     /// The level that gives a flow the same rate as `level` did, once the bytes that `level` has
-    /// [sent](BySize::sent) are taken from what is left. Levels keep their order, so a link's new
+    /// [sent](ByLeft::sent) are taken from what is left. Levels keep their order, so a link's new
     /// level is the level of the flows that the link limits.
     #[inline]
     pub fn raise(lowest: f64, level: f64, seconds: f64) -> f64 {
-        (level / (1.0 - BySize::sent(lowest, level, seconds))).min(f64::MAX)
+        (level / (1.0 - ByLeft::sent(lowest, level, seconds))).min(f64::MAX)
     }
 
-    /// Level by size of the flow at `position`.
+    /// Level by bytes left of the flow at `position`.
     #[inline] // Asked for each flow whose bytes a policy waits for: 2 % of `saath`.
     pub fn level(&self, position: usize) -> f64 {
         let limit = self.limits.get(position).and_then(|limit| limit.get());
@@ -82,22 +82,22 @@ mod tests {
     fn a_raised_level_keeps_the_rate_of_what_is_left() {
         let (lowest, level, left) = (0.5, 2.0, 3.0);
         for seconds in [0.0, 0.1, 0.4, 0.66] {
-            let rest = left * (1.0 - BySize::sent(lowest, level, seconds));
-            let rate = rest * BySize::raise(lowest, level, seconds);
+            let rest = left * (1.0 - ByLeft::sent(lowest, level, seconds));
+            let rate = rest * ByLeft::raise(lowest, level, seconds);
             assert!((rate - left * level).abs() < 1e-12, "after {seconds}");
         }
-        assert_eq!(BySize::raise(lowest, lowest, 9.0), lowest);
+        assert_eq!(ByLeft::raise(lowest, lowest, 9.0), lowest);
         // A link that limits no flow goes on to limit none; a flow at its end keeps something.
-        assert_eq!(BySize::raise(lowest, f64::MAX, 0.1), f64::MAX);
-        assert!(BySize::sent(lowest, level, 1.0) < 1.0);
+        assert_eq!(ByLeft::raise(lowest, f64::MAX, 0.1), f64::MAX);
+        assert!(ByLeft::sent(lowest, level, 1.0) < 1.0);
     }
 
     #[test]
     fn in_two_steps_levels_rise_as_in_one() {
         let (lowest, level, first, second) = (0.5, 2.0, 0.2, 0.15);
         let both = first + second + lowest * first * second;
-        let once = BySize::raise(lowest, level, both);
-        let twice = BySize::raise(lowest, BySize::raise(lowest, level, first), second);
+        let once = ByLeft::raise(lowest, level, both);
+        let twice = ByLeft::raise(lowest, ByLeft::raise(lowest, level, first), second);
         assert!((once - twice).abs() < 1e-12 * once, "{once} {twice}");
     }
 }

@@ -44,9 +44,9 @@
 //! The result for a coflow is a [`CoflowAllocation`]: a flow's rate is
 //!
 //! > least water level of its links + (bytes left when that was decided) × (least level of its
-//! > links, by size) + its own rates
+//! > links, by bytes left) + its single rates
 //!
-//! where an entry for a coflow contributes one of the first two, or own rates, according to its
+//! where an entry for a coflow contributes one of the first two, or single rates, according to its
 //! rule.
 //!
 //! # Cost
@@ -60,7 +60,7 @@
 //! | levels from nothing | each flow's path, and a heap of links |
 //! | MADD, all or none | one look at each link of the coflow |
 //! | matching | the running flows, and the rows of ports that have opened |
-//! | time passes under shares by size | each flow that some have overtaken; nothing if all keep their proportions |
+//! | time passes under shares by bytes left | each flow that some have overtaken; nothing if all keep their proportions |
 //!
 //! # Rooms
 //!
@@ -106,7 +106,7 @@ pub use driver::Driver;
 pub use driver::traffic::Traffic;
 pub use driver::world::{Change, World};
 pub use error::PlanError;
-pub use flow_rate::{BySize, CompressionRate, FlowRate};
+pub use flow_rate::{ByLeft, CompressionRate, FlowRate};
 pub use kept::coflow_allocation::CoflowAllocation;
 pub use measure::Measure;
 pub use rates::BulkRates;

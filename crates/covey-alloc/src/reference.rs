@@ -288,7 +288,13 @@ impl Table {
             Rule::Madd | Rule::MaddWithin(_) => Rule::Proportional,
             Rule::AllOrNone if !was_served => Rule::Matching,
             Rule::AllOrNone | Rule::Equal => Rule::MaxMin,
-            rule => rule,
+            Rule::MaxMin
+            | Rule::Proportional
+            | Rule::Matching
+            | Rule::MatchingByLoad
+            | Rule::BySize
+            | Rule::OldestFirst
+            | Rule::ShortestFirst => entry.rule,
         };
         self.take_back(given, spare);
         let members = self.in_turn(entry, rule, &before.matched);

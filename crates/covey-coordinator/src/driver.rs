@@ -160,8 +160,8 @@ impl Driver {
     }
 
     /// The numbers of bytes of a coflow through a link that the policy is told of, ascending.
-    pub fn link_limits(&self) -> &[f64] {
-        self.inner.link_limits()
+    pub fn link_thresholds(&self) -> &[f64] {
+        self.inner.link_thresholds()
     }
 
     /// Whether the policy decides by what flows have sent, or by what is left of them. Then that is to be
@@ -343,7 +343,7 @@ impl Driver {
         self.inner.tell_due(&mut ());
     }
 
-    /// The bytes that a coflow has sent through a link have reached the next of [`Driver::link_limits`].
+    /// The bytes that a coflow has sent through a link have reached the next of [`Driver::link_thresholds`].
     pub fn limit_reached(&mut self, id: CoflowId, link: LinkId, bytes: f64, now: Time) {
         self.tell(Event::LinkBytesReached(id, link, bytes), now);
     }

@@ -173,8 +173,8 @@ impl Policy<NonClairvoyant> for RecordingPolicy {
         Wants { attained: true, flow_ends: wants.flow_ends || self.last_limits.is_none(), ..wants }
     }
 
-    fn link_limits(&self) -> &[f64] {
-        self.policy.link_limits()
+    fn link_thresholds(&self) -> &[f64] {
+        self.policy.link_thresholds()
     }
 
     fn event(&mut self, event: Event, view: &PolicyView<'_>) {

@@ -34,8 +34,8 @@ pub(crate) const INFO: Info = Info {
     make: |settings| {
         let queues = Queues::from_settings(settings)?;
         let strict = settings.choice("queues", QUEUES)?;
-        let limits = (0..queues.count - 1).map(|queue| queues.limit(queue)).collect();
-        let node = AaloNode { queues, strict, limits };
+        let thresholds = (0..queues.count - 1).map(|queue| queues.limit(queue)).collect();
+        let node = AaloNode { queues, strict, thresholds };
         // Nodes send each other no messages.
         Ok(AnyPolicy::NonClairvoyant(Box::new(Local::new(node, 0.0))))
     },
@@ -45,19 +45,20 @@ pub(crate) const INFO: Info = Info {
 struct AaloNode {
     queues: Queues,
     strict: bool,
-    limits: Vec<f64>,
+    thresholds: Vec<f64>,
 }
 
 impl LocalPolicy for AaloNode {
     type Message = ();
 
-    fn limits(&self) -> &[f64] {
-        &self.limits
+    fn thresholds(&self) -> &[f64] {
+        &self.thresholds
     }
 
     fn divide(&mut self, link: &NodeLink, _: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {
-        // A coflow's queue is the number of limits that it has reached here.
-        let first_of = |queue: usize| link.seen.iter().find(|seen| seen.limits_reached == queue);
+        // A coflow's queue is the number of thresholds that it has reached here.
+        let first_of =
+            |queue: usize| link.seen.iter().find(|seen| seen.thresholds_reached == queue);
         let firsts = (0..self.queues.count).filter_map(|queue| {
             let seen = first_of(queue as usize)?;
             Some((seen.coflow, self.queues.factor.powi(-(queue as i32))))

@@ -44,8 +44,8 @@ impl<K: Knowledge> Policy<K> for Compressed<K> {
         self.inner.wants()
     }
 
-    fn link_limits(&self) -> &[f64] {
-        self.inner.link_limits()
+    fn link_thresholds(&self) -> &[f64] {
+        self.inner.link_thresholds()
     }
 
     fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>) {

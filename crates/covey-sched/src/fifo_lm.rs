@@ -47,7 +47,7 @@ pub(crate) const INFO: Info = Info {
     },
     make: |settings| {
         let node = FifoLm {
-            limits: [settings.size("heavy")?],
+            thresholds: [settings.size("heavy")?],
             tells: settings.choice("tell", TELL)?,
             told: Vec::new(),
         };
@@ -60,7 +60,7 @@ type Name = (Time, u64);
 
 #[derive(Clone)]
 struct FifoLm {
-    limits: [f64; 1],
+    thresholds: [f64; 1],
     tells: bool,
     /// Coflows that this or another node has found heavy.
     told: Vec<Name>,
@@ -69,8 +69,8 @@ struct FifoLm {
 impl LocalPolicy for FifoLm {
     type Message = Name;
 
-    fn limits(&self) -> &[f64] {
-        &self.limits
+    fn thresholds(&self) -> &[f64] {
+        &self.thresholds
     }
 
     fn limit_reached(
@@ -97,7 +97,7 @@ impl LocalPolicy for FifoLm {
     }
 
     fn divide(&mut self, link: &NodeLink, _: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {
-        let is_heavy = |seen: &Seen| seen.limits_reached > 0 || self.told.contains(&seen.order);
+        let is_heavy = |seen: &Seen| seen.thresholds_reached > 0 || self.told.contains(&seen.order);
         let line = &link.seen;
         let heavy = line.iter().take_while(|seen| is_heavy(seen)).count();
         let served = (heavy + 1).min(line.len());

@@ -27,7 +27,7 @@ struct Node<P> {
 pub(crate) struct Local<P: LocalPolicy> {
     /// What every node starts as.
     start: P,
-    limits: Vec<f64>,
+    thresholds: Vec<f64>,
     latency_s: f64,
     /// Hosts in the order of their ports, then output ports of switches in the order of their links.
     nodes: Vec<Node<P>>,
@@ -38,7 +38,7 @@ pub(crate) struct Local<P: LocalPolicy> {
     arrived: Vec<CoflowId>,
     /// Working memory: how a link is divided.
     parts: Vec<(CoflowId, f64)>,
-    /// By coflow, the links where limits have been reached, ascending, and how many: later waves go on
+    /// By coflow, the links where thresholds have been reached, ascending, and how many: later waves go on
     /// counting.
     reached: Vec<Vec<(LinkId, usize)>>,
     /// Messages under way, in order of arrival: when, and from whom.
@@ -58,7 +58,7 @@ impl<P: LocalPolicy + Clone> Local<P> {
     /// Nodes that all start as `start`; messages take `latency_s` seconds.
     pub(crate) fn new(start: P, latency_s: f64) -> Local<P> {
         Local {
-            limits: start.limits().to_vec(),
+            thresholds: start.thresholds().to_vec(),
             start,
             latency_s,
             nodes: Vec::new(),
@@ -99,11 +99,11 @@ impl<P: LocalPolicy + Clone> Local<P> {
             let place = seen.partition_point(|other| other.order < order);
             if seen.get(place).is_none_or(|other| other.order != order) {
                 let reached = &self.reached[coflow.index()];
-                let limits_reached = match reached.binary_search_by_key(&load.link, |at| at.0) {
+                let thresholds_reached = match reached.binary_search_by_key(&load.link, |at| at.0) {
                     Ok(k) => reached[k].1,
                     Err(_) => 0,
                 };
-                seen.insert(place, Seen { coflow, order, limits_reached });
+                seen.insert(place, Seen { coflow, order, thresholds_reached });
                 self.touch(at);
             }
         }
@@ -130,8 +130,8 @@ where
         Wants { port_drains: true, ..Wants::default() }
     }
 
-    fn link_limits(&self) -> &[f64] {
-        &self.limits
+    fn link_thresholds(&self) -> &[f64] {
+        &self.thresholds
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
@@ -176,12 +176,12 @@ where
             k
         });
         reached[k].1 += 1;
-        let limits_reached = reached[k].1;
+        let thresholds_reached = reached[k].1;
         let (at, l) = home(link, view.fabric());
         let node = &mut self.nodes[at];
         let mut all = node.links[l].seen.iter_mut();
         let Some(seen) = all.find(|seen| seen.coflow == coflow) else { return };
-        seen.limits_reached = limits_reached;
+        seen.thresholds_reached = thresholds_reached;
         let seen = *seen;
         let mut outbox = Outbox::new(&mut self.sent);
         let local = local_view(at, view.now(), &node.links);

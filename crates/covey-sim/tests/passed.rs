@@ -418,7 +418,7 @@ impl Hearing {
 }
 
 impl Policy<Clairvoyant> for Hearing {
-    fn link_limits(&self) -> &[f64] {
+    fn link_thresholds(&self) -> &[f64] {
         &[1.0, 4.0]
     }
 

@@ -23,7 +23,7 @@ pub(crate) trait ErasedPolicy: Send {
     fn sees_coflows(&self) -> bool;
     /// Whether the policy may ask for sizes.
     fn sees_sizes(&self) -> bool;
-    fn link_limits(&self) -> &[f64];
+    fn link_thresholds(&self) -> &[f64];
     fn why(&self, flow: FlowId) -> Option<Nearest>;
     fn confidence(&self) -> Option<Confidence>;
     fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>);
@@ -59,8 +59,8 @@ impl<P: DerefMut<Target = dyn Policy<K>> + Send, K: Knowledge> ErasedPolicy for 
         K::SEES_SIZES
     }
 
-    fn link_limits(&self) -> &[f64] {
-        self.policy.link_limits()
+    fn link_thresholds(&self) -> &[f64] {
+        self.policy.link_thresholds()
     }
 
     fn why(&self, flow: FlowId) -> Option<Nearest> {

@@ -89,8 +89,8 @@ impl<'p> Driver<'p> {
     }
 
     /// Numbers of bytes, ascending: the policy is told when a coflow has sent one of them through a link.
-    pub fn link_limits(&self) -> &[f64] {
-        self.policy.link_limits()
+    pub fn link_thresholds(&self) -> &[f64] {
+        self.policy.link_thresholds()
     }
 
     /// The coflows that are present, and their rates.
@@ -140,7 +140,7 @@ impl<'p> Driver<'p> {
         // Flows without bytes have ended at their start.
         self.tell_ends(world);
         self.tell_due(world);
-        self.tell_limits(world);
+        self.tell_thresholds(world);
         self.decide(world)
     }
 
@@ -284,9 +284,9 @@ impl<'p> Driver<'p> {
         self.due = due;
     }
 
-    fn tell_limits(&mut self, world: &mut impl World) {
+    fn tell_thresholds(&mut self, world: &mut impl World) {
         let mut reached = std::mem::take(&mut self.reached);
-        world.find_limits_reached(&self.traffic, &mut reached);
+        world.find_thresholds_reached(&self.traffic, &mut reached);
         reached.drain(..).for_each(|event| self.tell(event, world));
         self.reached = reached;
     }

@@ -245,7 +245,8 @@ impl Traffic {
         flows: &[(FlowId, f64)],
         to: Option<CoflowId>,
     ) -> Vec<FlowId> {
-        let moved: Vec<MovedFlow> = flows.iter().map(|&flow| self.withdraw(flow)).collect();
+        let moved: Vec<MovedFlow> =
+            flows.iter().map(|&(flow, sent)| self.withdraw(flow, sent)).collect();
         to.map_or_else(Vec::new, |to| self.join(to, &moved))
     }
 
@@ -304,7 +305,7 @@ impl Traffic {
     }
 
     /// Takes a flow out of its coflow.
-    pub(crate) fn withdraw(&mut self, (flow, sent): (FlowId, f64)) -> MovedFlow {
+    pub(crate) fn withdraw(&mut self, flow: FlowId, sent: f64) -> MovedFlow {
         let FlowId { coflow: id, index } = flow;
         let coflow = self.state.coflow(id);
         let (demand, number) = (coflow.demand(), coflow.flow_number(index));
@@ -338,7 +339,7 @@ impl Traffic {
         if is_suspended {
             self.resume(flow);
         }
-        MovedFlow { is_suspended, ..self.withdraw((flow, sent)) }
+        MovedFlow { is_suspended, ..self.withdraw(flow, sent) }
     }
 
     /// A coflow that has left, and of which the policy was told, is forgotten; its id will be used again.

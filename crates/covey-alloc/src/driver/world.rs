@@ -25,6 +25,21 @@ pub trait World {
     /// Ends the flows that end by now.
     fn end_flows(&mut self, _traffic: &mut Traffic) {}
 
+    /// Whether flows may still be added to a coflow of which every flow has ended.
+    fn stays_open(&mut self, _id: CoflowId) -> bool {
+        false
+    }
+
+    /// Bytes that a coflow has sent that is about to leave.
+    fn bytes_sent(&mut self, traffic: &Traffic, id: CoflowId) -> f64 {
+        let coflow = traffic.state().coflow(id);
+        let sent = coflow.finished_bytes() - coflow.compressed().saved();
+        coflow.attained().0.max(sent)
+    }
+
+    /// A coflow has left, and the policy was told. Its id is about to be used again.
+    fn coflow_left(&mut self, _traffic: &Traffic, _id: CoflowId) {}
+
     /// Takes the next change of the cluster that comes by now.
     fn next_change(&mut self, _traffic: &mut Traffic) -> Option<Change> {
         None
@@ -41,8 +56,9 @@ pub trait World {
         wakes.take_due(traffic.now(), &[], due);
     }
 
-    /// Adds an event to `reached` for each of the policy's limits that a coflow has reached at a link.
-    fn find_limits_reached(&mut self, _traffic: &Traffic, _reached: &mut Vec<Event>) {}
+    /// Adds an event to `reached` for each of the policy's [thresholds](covey_core::Policy::link_thresholds) that a coflow has
+    /// reached at a link.
+    fn find_thresholds_reached(&mut self, _traffic: &Traffic, _reached: &mut Vec<Event>) {}
 
     /// Brings the facts up to date at which the policy may look. It is about to be told of an event, or
     /// to be asked for its plan.
@@ -51,21 +67,6 @@ pub trait World {
     /// Writes down what is left of every flow of some coflows, and what these have sent in all. The policy is about to
     /// [read that](covey_core::Policy::reads_flows_of).
     fn refresh_flows(&mut self, _traffic: &mut Traffic, _coflows: &[CoflowId]) {}
-
-    /// Whether flows may still be added to a coflow of which every flow has ended.
-    fn stays_open(&mut self, _id: CoflowId) -> bool {
-        false
-    }
-
-    /// Bytes that a coflow has sent that is about to leave.
-    fn bytes_sent(&mut self, traffic: &Traffic, id: CoflowId) -> f64 {
-        let coflow = traffic.state().coflow(id);
-        let sent = coflow.finished_bytes() - coflow.compressed().saved();
-        coflow.attained().0.max(sent)
-    }
-
-    /// A coflow has left, and the policy was told. Its id is about to be used again.
-    fn coflow_left(&mut self, _traffic: &Traffic, _id: CoflowId) {}
 
     /// Flows of these coflows, in ascending order, are about to move into or out of them. Brings what is left of all
     /// their flows up to date, and forgets their rates.

@@ -6,6 +6,8 @@ use covey_core::sets::marked_links::MarkedLinks;
 /// numbers.
 #[derive(Debug, Default)]
 pub struct Changes {
+    /// Whether flows may have come or ended, or the entry has another group or rule.
+    pub touched: bool,
     /// Links at which another amount is free than at the previous decision.
     pub dirty: MarkedLinks,
     /// Bytes per second that were free then, by link; valid at dirty links.

@@ -5,7 +5,7 @@ use super::found_spare::FoundSpare;
 use super::subsets::Subsets;
 use super::target::Which;
 use crate::error::PlanError;
-use crate::flow_rate::{BySize, CompressionRate, FlowRate};
+use crate::flow_rate::{ByLeft, CompressionRate, FlowRate};
 use crate::rules::madd::is_madd;
 use covey_core::Demand;
 use covey_core::state::CoflowState;
@@ -14,7 +14,7 @@ use covey_core::{Entry, Rule};
 /// The rates of one coflow: those that its own entry gives, and those of entries for some of its
 /// flows. A flow's rate is
 ///
-/// > least water level of its links + (what is left of it) × (its level by size) + its own rates
+/// > least water level of its links + (what is left of it) × (its level by bytes left) + its single rates
 ///
 /// The *water level* of a link is the rate that the link allows each of the coflow's flows.
 #[derive(Debug, Default)]
@@ -73,13 +73,13 @@ impl CoflowAllocation {
 
     /// Rates by what is left of each flow, if the coflow's own entry has a rule that goes by that,
     /// even if the coflow gets nothing by it.
-    pub fn by_size(&self) -> Option<BySize<'_>> {
+    pub fn by_left(&self) -> Option<ByLeft<'_>> {
         let own = self.own();
         let (_, rule) = own.decided?;
         let uniform =
-            |level| Some(BySize { lowest: level, highest: level, levels: &[], limits: &[] });
+            |level| Some(ByLeft { lowest: level, highest: level, levels: &[], limits: &[] });
         match rule {
-            Rule::Proportional => Some(own.by_size()),
+            Rule::Proportional => Some(own.by_left()),
             _ if !is_madd(rule) => None,
             _ if own.is_empty() => uniform(0.0),
             _ => uniform(own.rates.madd_ratio),
@@ -125,13 +125,13 @@ impl CoflowAllocation {
 
     /// Rates that flows have of their own, on top of those by level. A flow can occur more than
     /// once.
-    pub fn own_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
-        self.parts().flat_map(EntryAllocation::flow_rates)
+    pub fn single_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
+        self.parts().flat_map(EntryAllocation::single_rates)
     }
 
-    /// Whether a flow may occur more than once among [`CoflowAllocation::own_rates`].
-    pub fn own_rates_may_repeat(&self) -> bool {
-        self.parts().filter(|part| part.flow_rates().next().is_some()).count() > 1
+    /// Whether a flow may occur more than once among [`CoflowAllocation::single_rates`].
+    pub fn single_rates_may_repeat(&self) -> bool {
+        self.parts().filter(|part| part.single_rates().next().is_some()).count() > 1
     }
 
     /// How fast compression lessens what is left of flows while they are sent, at most one rate a
@@ -199,10 +199,10 @@ impl CoflowAllocation {
         self.parts_mut().for_each(|part| part.decided = None);
     }
 
-    /// The coflow has been sent by size for so many `seconds` over the scale.
-    pub(crate) fn pass(&mut self, seconds: f64) {
+    /// The coflow has been sent by bytes left for so many `seconds` over the scale.
+    pub(crate) fn elapse(&mut self, seconds: f64) {
         let own = if self.is_provisional { &mut self.provisional } else { &mut self.main };
-        own.pass(seconds);
+        own.elapse(seconds);
     }
 
     /// Some flows send faster than the provisional share says, which is not in force. So the next pass
@@ -236,8 +236,8 @@ impl CoflowAllocation {
     }
 
     /// Bytes per second that the coflow's flows send over local link `l` by the rates of
-    /// [`CoflowAllocation::by_size`].
-    pub fn used_by_size(&self, l: usize) -> f64 {
+    /// [`CoflowAllocation::by_left`].
+    pub fn used_by_left(&self, l: usize) -> f64 {
         self.own().used(l)
     }
 
@@ -254,7 +254,7 @@ impl CoflowAllocation {
         }
     }
 
-    /// The rate that levels give to an active flow, by water and by size.
+    /// The rate that levels give to an active flow, by water and by bytes left.
     fn rate_by_level(&self, coflow: &CoflowState, position: usize) -> f64 {
         let demand = coflow.demand();
         let by_water = match self.water_levels() {
@@ -262,7 +262,7 @@ impl CoflowAllocation {
             levels => demand.path(position).map(|l| levels[l]).fold(f64::INFINITY, f64::min),
         };
         // Bytes left may be unknown where no rate goes by them.
-        let level = self.by_size().map_or(0.0, |by_size| by_size.level(position));
+        let level = self.by_left().map_or(0.0, |by_left| by_left.level(position));
         by_water + if level > 0.0 { coflow.progress().left[position] * level } else { 0.0 }
     }
 
@@ -271,7 +271,7 @@ impl CoflowAllocation {
         if !coflow.demand().is_active(position) {
             return 0.0;
         }
-        let own = self.own_rates().filter(|own| own.position as usize == position);
+        let own = self.single_rates().filter(|own| own.position as usize == position);
         self.rate_by_level(coflow, position) + own.map(|own| own.rate).sum::<f64>()
     }
 
@@ -280,12 +280,12 @@ impl CoflowAllocation {
     pub fn flow_rates(&self, coflow: &CoflowState, rates: &mut Vec<FlowRate>) {
         rates.clear();
         let demand = coflow.demand();
-        let by_size = self.by_size().is_some_and(|by_size| by_size.highest > 0.0);
-        if by_size || !self.water_levels().is_empty() {
+        let by_left = self.by_left().is_some_and(|by_left| by_left.highest > 0.0);
+        if by_left || !self.water_levels().is_empty() {
             let rate = |p: usize| self.rate_by_level(coflow, p);
             rates.extend(demand.active().map(|p| FlowRate { position: p as u32, rate: rate(p) }));
         }
-        rates.extend(self.own_rates().filter(|own| demand.is_active(own.position as usize)));
+        rates.extend(self.single_rates().filter(|own| demand.is_active(own.position as usize)));
         FlowRate::merge(rates);
     }
 }

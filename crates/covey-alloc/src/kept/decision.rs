@@ -76,7 +76,7 @@ impl Decision<'_> {
     /// Gives a flow, which had the rate `was`, this `rate` at links at which it `found` so much. A link that is not
     /// dirty has the same capacity left if the flow keeps its rate.
     #[inline]
-    pub fn take(&mut self, links: &[u32], found: &[f64], (was, rate): (f64, f64)) {
+    pub fn take(&mut self, links: &[u32], found: &[f64], was: f64, rate: f64) {
         for (&l, &found) in links.iter().zip(found) {
             if rate != was || self.changed.is_dirty(l) {
                 self.set(l as usize, self.rest(l as usize, found, rate));

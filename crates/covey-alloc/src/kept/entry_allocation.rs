@@ -6,7 +6,7 @@ use super::incremental_matching::{MatchedFlows, MatchingScratch};
 use super::kept_levels::{KeptLevels, Members};
 use super::plan_place::PlanPlace;
 use crate::error::PlanError;
-use crate::flow_rate::{BySize, FlowRate};
+use crate::flow_rate::{ByLeft, FlowRate};
 use crate::free_capacity::usable;
 use crate::rules::list;
 use crate::rules::madd::{Madd, is_madd};
@@ -126,8 +126,8 @@ impl EntryAllocation {
     }
 
     /// Rates of single flows.
-    pub fn flow_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
-        self.rates.flow_rates.iter().copied().chain(self.matched.flow_rates())
+    pub fn single_rates(&self) -> impl Iterator<Item = FlowRate> + '_ {
+        self.rates.single.iter().copied().chain(self.matched.flow_rates())
     }
 
     /// The links whose level the last decision changed; `None` if it does not say.
@@ -154,19 +154,19 @@ impl EntryAllocation {
     }
 
     /// Rates in proportion to what is left of each flow.
-    pub fn by_size(&self) -> BySize<'_> {
+    pub fn by_left(&self) -> ByLeft<'_> {
         let Rates { levels, lowest, highest, .. } = &self.rates;
         if *highest <= lowest * SAME_LEVEL {
-            return BySize { lowest: *lowest, highest: *lowest, levels: &[], limits: &[] };
+            return ByLeft { lowest: *lowest, highest: *lowest, levels: &[], limits: &[] };
         }
-        BySize { lowest: *lowest, highest: *highest, levels, limits: self.levels.limits() }
+        ByLeft { lowest: *lowest, highest: *highest, levels, limits: self.levels.limits() }
     }
 
-    /// The coflow has been sent by size for so many `seconds` over the scale.
-    pub fn pass(&mut self, seconds: f64) {
+    /// The coflow has been sent by bytes left for so many `seconds` over the scale.
+    pub fn elapse(&mut self, seconds: f64) {
         let Rates { levels, lowest, highest, .. } = &mut self.rates;
-        self.levels.pass(*lowest, seconds);
-        let raise = |level: f64| BySize::raise(*lowest, level, seconds).min(UNLIMITED);
+        self.levels.elapse(*lowest, seconds);
+        let raise = |level: f64| ByLeft::raise(*lowest, level, seconds).min(UNLIMITED);
         levels.iter_mut().for_each(|level| *level = raise(*level));
         *highest = raise(*highest);
     }
@@ -214,6 +214,7 @@ impl EntryAllocation {
         capacity: &[f64],
     ) -> Result<bool, PlanError> {
         let touched = self.decided != Some((group, rule));
+        scratch.changes.touched = touched;
         self.matched.forget_changes();
         self.decided = Some((group, rule));
         self.levels.start();
@@ -233,9 +234,9 @@ impl EntryAllocation {
                 self.levels.forget();
                 self.rates.clear();
                 self.matched.most_loaded_first = rule == Rule::MatchingByLoad;
-                let both = (&*self.before, &mut self.after);
                 let Scratch { changes, matching, .. } = scratch;
-                self.matched.decide(coflow, both, touched, capacity, changes, matching);
+                let (before, after) = (&self.before, &mut self.after);
+                self.matched.decide(coflow, before, after, capacity, changes, matching);
                 let changes = by_another_rule || self.matched.any_changed();
                 if changes {
                     self.sum_up(coflow.demand());
@@ -283,7 +284,7 @@ impl EntryAllocation {
         changes: &mut Changes,
     ) {
         let demand = coflow.demand();
-        let by_size = rule == Rule::Proportional;
+        let by_left = rule == Rule::Proportional;
         changes.dirty_after.clear();
         if !can_send(demand, &self.before) {
             differences(&self.after, &self.before, &mut changes.dirty_after);
@@ -291,14 +292,14 @@ impl EntryAllocation {
             self.total = 0.0;
             return self.give_nothing();
         }
-        self.rates.flow_rates.clear();
-        let members = if by_size { Members::BySize(&coflow.progress().left) } else { Members::All };
+        self.rates.single.clear();
+        let members = if by_left { Members::ByLeft(&coflow.progress().left) } else { Members::All };
         let capacity = demand.links().iter().map(|link| capacity[link.index()]);
-        let goes_on = self.levels.share(demand, members, capacity, (&self.before, &changes.dirty));
+        let goes_on = self.levels.share(demand, members, capacity, &self.before, &changes.dirty);
         self.after.resize(self.before.len(), 0.0);
-        let written = (&mut self.rates.levels, &mut *self.after);
-        self.levels.write(!goes_on, &self.before, written, &mut changes.dirty_after);
-        if by_size {
+        let (levels, after) = (&mut self.rates.levels, &mut self.after);
+        self.levels.write(!goes_on, &self.before, levels, after, &mut changes.dirty_after);
+        if by_left {
             self.rates.find_range();
         }
         self.sum_up(demand);
@@ -321,7 +322,7 @@ impl EntryAllocation {
                 self.levels.forget();
                 self.rates.clear_shared();
                 if !rule.continues_flows() {
-                    self.rates.flow_rates.clear();
+                    self.rates.single.clear();
                 }
                 rule.share(flows, &mut self.after, &mut self.rates, scratch)?;
                 self.sum_up(demand);
@@ -384,7 +385,7 @@ impl EntryAllocation {
 
     /// Takes over the rates of flows of a coflow, which others have decided. Returns whether they are new.
     pub fn take_over(&mut self, id: CoflowId, demand: &Demand, rates: &[FlowRate]) -> bool {
-        if self.rates.flow_rates == rates {
+        if self.rates.single == rates {
             return false;
         }
         self.clear();
@@ -396,7 +397,7 @@ impl EntryAllocation {
             self.total += flow.rate;
             demand.path(flow.position as usize).for_each(|l| self.before[l] += flow.rate);
         }
-        self.rates.flow_rates.extend_from_slice(rates);
+        self.rates.single.extend_from_slice(rates);
         true
     }
 

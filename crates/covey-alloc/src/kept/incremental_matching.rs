@@ -14,7 +14,7 @@
 
 use super::changes::Changes;
 use super::decision::{ChangedLinks, Decision};
-use super::matched_flows::{IdlePorts, RunningFlows};
+use super::matched_flows::{OpenedPorts, RunningFlows};
 use crate::flow_rate::FlowRate;
 use crate::rules::sharing::can_send;
 use covey_core::state::CoflowState;
@@ -41,7 +41,7 @@ pub struct MatchedFlows {
 #[derive(Debug, Default)]
 pub struct MatchingScratch {
     changed: ChangedLinks,
-    idle: IdlePorts,
+    ports: OpenedPorts,
 }
 
 impl MatchedFlows {
@@ -85,18 +85,17 @@ impl MatchedFlows {
     /// Hands `before` (capacity at the local links, without negligible residues) to the active
     /// flows of `coflow`. `after` is what the previous decision left, and becomes what this one
     /// leaves. `changes.dirty` are the links at which `before` has changed since;
-    /// `changes.dirty_after` receives those at which `after` has. `touched` says whether flows may
-    /// have ended.
+    /// `changes.dirty_after` receives those at which `after` has.
     pub fn decide(
         &mut self,
         coflow: &CoflowState,
-        (before, after): (&[f64], &mut Vec<f64>),
-        touched: bool,
+        before: &[f64],
+        after: &mut Vec<f64>,
         capacity: &[f64],
         changes: &mut Changes,
         scratch: &mut MatchingScratch,
     ) {
-        let Changes { dirty: found, dirty_after: left, .. } = changes;
+        let Changes { touched, dirty: found, dirty_after: left, .. } = changes;
         let demand = coflow.demand();
         let is_new = !self.valid;
         if is_new {
@@ -113,14 +112,14 @@ impl MatchedFlows {
         let anywhere = is_new || was_stale || self.begun != coflow.begun();
         self.valid = true;
         self.begun = coflow.begun();
-        let MatchingScratch { changed, idle } = scratch;
+        let MatchingScratch { changed, ports } = scratch;
         changed.start(before.len());
         let mut decision = Decision { demand, capacity, after, changed };
         let flows = &mut self.flows;
-        flows.find(&mut decision, (before, found), anywhere);
-        flows.keep(&mut decision, touched);
-        flows.resume(&mut decision, &self.resumed, idle);
-        flows.begin(&mut decision, anywhere, self.most_loaded_first, idle);
+        flows.find(&mut decision, before, found, anywhere);
+        flows.keep(&mut decision, *touched);
+        flows.resume(&mut decision, &self.resumed, ports);
+        flows.begin(&mut decision, anywhere, self.most_loaded_first, ports);
         self.resumed.clear();
         if is_new {
             left.insert_below(before.len());

@@ -3,10 +3,10 @@
 //! A decision tells what has changed since the last one: flows that have come or gone, what is free at links, and, where
 //! flows count for what is left of them, what that is. Only what is out of balance is worked out again.
 
-use crate::flow_rate::BySize;
+use crate::flow_rate::ByLeft;
 use crate::rules::sharing::UNLIMITED;
 use crate::water::bundles::Bundles;
-use crate::water::water_levels::{MAX_DENSE_LINKS, WaterLevels};
+use crate::water::water_levels::{LinkUse, MAX_DENSE_LINKS, WaterLevels};
 use covey_core::Demand;
 use covey_core::OptionalIndex;
 use covey_core::sets::bits::bits;
@@ -37,7 +37,7 @@ pub enum Members<'a> {
     /// All active flows, each for one.
     All,
     /// All active flows, each for what is left of it, by position.
-    BySize(&'a [f64]),
+    ByLeft(&'a [f64]),
 }
 
 /// Levels that are kept. Each flow is a bundle of its own, whose number is its position.
@@ -50,7 +50,7 @@ pub struct KeptLevels {
     /// Whether the next decision goes on from the last one.
     is_kept: bool,
     /// Whether flows count for what is left of them.
-    is_by_size: bool,
+    is_by_left: bool,
     /// Number of flows that got a rate by other means, added up over all decisions since levels were kept.
     filled: u64,
     /// Whether [`KeptLevels::changed`] are all links that have another level since the previous decision.
@@ -123,14 +123,14 @@ impl KeptLevels {
         &self.water.changes().bundles
     }
 
-    /// The coflow has been sent by size for `seconds` over the scale, and what is left says so: levels rise so that
+    /// The coflow has been sent by bytes left for `seconds` over the scale, and what is left says so: levels rise so that
     /// rates stay. `lowest` is the lowest level of a flow.
-    pub fn pass(&mut self, lowest: f64, seconds: f64) {
+    pub fn elapse(&mut self, lowest: f64, seconds: f64) {
         if !self.is_kept {
             return;
         }
-        let part = |level: f64| 1.0 - BySize::sent(lowest, level, seconds);
-        let raise = |level: f64| BySize::raise(lowest, level, seconds);
+        let part = |level: f64| 1.0 - ByLeft::sent(lowest, level, seconds);
+        let raise = |level: f64| ByLeft::raise(lowest, level, seconds);
         self.water.shrink(&mut self.bundles, part, raise);
     }
 
@@ -142,12 +142,13 @@ impl KeptLevels {
         demand: &Demand,
         members: Members<'_>,
         capacity: impl ExactSizeIterator<Item = f64> + Clone,
-        (free, dirty): (&[f64], &MarkedLinks),
+        free: &[f64],
+        dirty: &MarkedLinks,
     ) -> bool {
-        let by_size = matches!(members, Members::BySize(_));
-        let goes_on = self.is_kept && self.is_by_size == by_size;
+        let by_left = matches!(members, Members::ByLeft(_));
+        let goes_on = self.is_kept && self.is_by_left == by_left;
         if !goes_on || !self.follow(demand, members) {
-            self.is_by_size = by_size;
+            self.is_by_left = by_left;
             self.begin(demand, members, capacity, free);
             self.tells_changes = false;
             self.filled = 0;
@@ -177,9 +178,9 @@ impl KeptLevels {
         let KeptLevels { bundles, water, .. } = self;
         let links = free.len();
         let is_dense =
-            !self.is_by_size && links <= MAX_DENSE_LINKS && demand.unfinished() as usize >= links;
+            !self.is_by_left && links <= MAX_DENSE_LINKS && demand.unfinished() as usize >= links;
         water.clear(capacity, is_dense);
-        bundles.make_room(demand.width(), self.is_by_size);
+        bundles.make_room(demand.width(), self.is_by_left);
         for position in demand.active() {
             let path = demand.whole_path(position);
             bundles.lay(position as u32, path.iter().copied(), members.weight(position));
@@ -211,7 +212,7 @@ impl KeptLevels {
         for s in 0..demand.senders() {
             let start = demand.row(s).start;
             let words = demand.row_bits(s).iter().zip(&mut before);
-            if let Members::BySize(_) = members {
+            if let Members::ByLeft(_) = members {
                 let either = bits(words.map(|(now, before)| now | before)).map(|k| start + k);
                 let is_other = |&position: &usize| {
                     let was = bundles.weight(position as u32);
@@ -252,7 +253,8 @@ impl KeptLevels {
         &mut self,
         new: bool,
         free: &[f64],
-        (levels, after): (&mut Vec<f64>, &mut [f64]),
+        levels: &mut Vec<f64>,
+        after: &mut [f64],
         dirty_after: &mut MarkedLinks,
     ) {
         if new {
@@ -296,16 +298,15 @@ impl Members<'_> {
     /// What an active flow counts for.
     fn weight(&self, position: usize) -> f64 {
         match self {
-            Members::BySize(left) => left[position].max(LEAST_LEFT),
+            Members::ByLeft(left) => left[position].max(LEAST_LEFT),
             Members::All => 1.0,
         }
     }
 }
 
-/// What is left of what is `free` at a link, of which this is known: what it carries at most, what is free for the
-/// flows, and what they use. Before, `after` was left.
-fn left((capacity, for_all, used): (f64, f64, f64), free: f64, after: f64) -> f64 {
-    let (left, rounding) = (for_all - used, capacity * ROUNDING);
+/// What the flows leave of what is `free` at a link, where `after` was left before.
+fn left(link: LinkUse, free: f64, after: f64) -> f64 {
+    let (left, rounding) = (link.free - link.used, link.capacity * ROUNDING);
     // Less does not make the next coflow decide again.
     let now = if (left - after).abs() > rounding { left } else { after };
     // An unused link has all left and a full one nothing: what it carries is never less than nothing.
@@ -356,17 +357,17 @@ mod tests {
             let (mut dirty, mut dirty_after) = (MarkedLinks::default(), MarkedLinks::default());
             dirty.start(links);
             while demand.unfinished() > 0 {
-                let members = if round % 2 == 0 { Members::All } else { Members::BySize(&sizes) };
+                let members = if round % 2 == 0 { Members::All } else { Members::ByLeft(&sizes) };
                 let before = after.clone();
                 dirty_after.start(links);
                 kept.start();
-                let goes_on = kept.share(&demand, members, capacity(), (&free, &dirty));
-                kept.write(!goes_on, &free, (&mut levels, &mut after), &mut dirty_after);
+                let goes_on = kept.share(&demand, members, capacity(), &free, &dirty);
+                kept.write(!goes_on, &free, &mut levels, &mut after, &mut dirty_after);
                 for (l, (before, after)) in before.iter().zip(&after).enumerate() {
                     assert_eq!(before != after, dirty_after.contains(l), "link {l}");
                 }
                 let mut filled = KeptLevels::default();
-                filled.share(&demand, members, capacity(), (&free, &dirty));
+                filled.share(&demand, members, capacity(), &free, &dirty);
                 for position in demand.active() {
                     let weight = members.weight(position);
                     let rate = filled.rate(position) * weight;
@@ -412,16 +413,16 @@ mod tests {
         let (free, none) = (vec![1.0; links], MarkedLinks::default());
         let mut left = [6.0, 2.0, 1.0];
         let mut kept = KeptLevels::default();
-        kept.share(&demand, Members::BySize(&left), free.iter().copied(), (&free, &none));
+        kept.share(&demand, Members::ByLeft(&left), free.iter().copied(), &free, &none);
         let levels = [0, 1, 2].map(|position| kept.rate(position));
         assert_eq!(levels, [0.125, 0.125, 0.75]);
         let seconds = 0.5;
-        kept.pass(0.125, seconds);
+        kept.elapse(0.125, seconds);
         for (left, level) in left.iter_mut().zip(levels) {
-            *left *= 1.0 - BySize::sent(0.125, level, seconds);
+            *left *= 1.0 - ByLeft::sent(0.125, level, seconds);
         }
         let goes_on =
-            kept.share(&demand, Members::BySize(&left), free.iter().copied(), (&free, &none));
+            kept.share(&demand, Members::ByLeft(&left), free.iter().copied(), &free, &none);
         assert!(goes_on);
         for position in 0..3 {
             let rate = kept.rate(position) * left[position];

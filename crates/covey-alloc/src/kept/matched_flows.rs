@@ -34,7 +34,7 @@ pub struct RunningFlows {
 
 /// Working memory: ports at which flows may begin.
 #[derive(Debug, Default)]
-pub struct IdlePorts {
+pub struct OpenedPorts {
     /// Senders and receivers that are open and were closed, a bit each.
     opened: [Vec<u64>; 2],
     most_loaded_first: MostLoadedFirst,
@@ -61,7 +61,8 @@ impl RunningFlows {
     pub fn find(
         &mut self,
         decision: &mut Decision<'_>,
-        (before, found): (&[f64], &MarkedLinks),
+        before: &[f64],
+        found: &MarkedLinks,
         anywhere: bool,
     ) {
         if anywhere {
@@ -99,7 +100,7 @@ impl RunningFlows {
                 let found = &mut self.found[path.clone()];
                 decision.find(links, found);
                 flow.rate = if ended { 0.0 } else { least(found) };
-                decision.take(links, found, (was, flow.rate));
+                decision.take(links, found, was, flow.rate);
                 self.any_changed |= flow.rate != was;
                 if flow.rate <= 0.0 {
                     continue;
@@ -119,14 +120,14 @@ impl RunningFlows {
     }
 
     /// Flows that ran before a decision from nothing take what is free.
-    pub fn resume(&mut self, decision: &mut Decision<'_>, flows: &[u32], idle: &mut IdlePorts) {
+    pub fn resume(&mut self, decision: &mut Decision<'_>, flows: &[u32], ports: &mut OpenedPorts) {
         if flows.is_empty() {
             return;
         }
-        idle.opened.clone_from(&self.open);
+        ports.opened.clone_from(&self.open);
         for position in flows.iter().map(|&position| position as usize) {
             if decision.demand.is_active(position) {
-                self.begin_flow(decision, position, &mut idle.opened);
+                self.begin_flow(decision, position, &mut ports.opened);
             }
         }
     }
@@ -138,18 +139,18 @@ impl RunningFlows {
         decision: &mut Decision<'_>,
         anywhere: bool,
         most_loaded_first: bool,
-        idle: &mut IdlePorts,
+        ports: &mut OpenedPorts,
     ) {
-        let inner_opened = self.reopen(decision, &mut idle.opened);
+        let inner_opened = self.reopen(decision, &mut ports.opened);
         if anywhere {
-            idle.opened.clone_from(&self.open);
+            ports.opened.clone_from(&self.open);
         } else if inner_opened {
-            idle.opened[0].clone_from(&self.open[0]);
+            ports.opened[0].clone_from(&self.open[0]);
         }
         if most_loaded_first {
-            self.begin_most_loaded_first(decision, idle);
+            self.begin_most_loaded_first(decision, ports);
         } else {
-            self.begin_in_order(decision, &mut idle.opened);
+            self.begin_in_order(decision, &mut ports.opened);
         }
     }
 
@@ -189,8 +190,8 @@ impl RunningFlows {
             while word != 0 {
                 let k = word.trailing_zeros() as usize;
                 word &= word - 1;
-                let sender = (w * 64 + k, with_all >> k & 1 == 1);
-                if self.begin_at(decision, sender, opened) && at_any_sender {
+                let to_all = with_all >> k & 1 == 1;
+                if self.begin_at(decision, w * 64 + k, to_all, opened) && at_any_sender {
                     at_any_sender = any(&opened[1]);
                     word &= if at_any_sender { u64::MAX } else { with_all };
                 }
@@ -203,7 +204,8 @@ impl RunningFlows {
     fn begin_at(
         &mut self,
         decision: &mut Decision<'_>,
-        (sender, with_all): (usize, bool),
+        sender: usize,
+        with_all: bool,
         opened: &mut [Vec<u64>; 2],
     ) -> bool {
         let demand = decision.demand;
@@ -249,7 +251,7 @@ impl RunningFlows {
         self.found.extend(links.iter().map(|&l| decision.after[l as usize]));
         let found = &self.found[first..];
         let rate = least(found);
-        decision.take(links, found, (0.0, rate));
+        decision.take(links, found, 0.0, rate);
         let (sender, receiver) = demand.ends(position);
         if decision.after[receiver] == 0.0 {
             let k = receiver - demand.senders();
@@ -265,9 +267,9 @@ impl RunningFlows {
     }
 
     /// See [`most_loaded_first`](crate::rules::most_loaded_first).
-    fn begin_most_loaded_first(&mut self, decision: &mut Decision<'_>, idle: &mut IdlePorts) {
+    fn begin_most_loaded_first(&mut self, decision: &mut Decision<'_>, ports: &mut OpenedPorts) {
         let demand = decision.demand;
-        let IdlePorts { opened, most_loaded_first: ports } = idle;
+        let OpenedPorts { opened, most_loaded_first: ports } = ports;
         ports.collect(demand, &self.open, opened);
         while let Some((sender, with_all)) = ports.next_sender(demand) {
             while decision.after[sender] > 0.0

@@ -5,7 +5,7 @@
 //! levels ([`kept_levels`]). For each coflow: all its entries
 //! ([`coflow_allocation`], [`subsets`]) and what backfill found for it ([`found_spare`]); [`allocations`] holds all
 //! coflows. For coflows that can send nothing: a few bits ([`idle`], [`asleep`]). For a plan that stays in force:
-//! which entries have a step on the next pass, and which wait for which link ([`kept_plan`], [`pass_steps`],
+//! which entries have a step on the next pass, and which wait for which link ([`stepped_plan`], [`pass_steps`],
 //! [`left_by_rank`]).
 //!
 //! The passes in `sequence` say when an entry is served and what is free for it; [`entry_allocation`] decides what it gives.
@@ -21,10 +21,10 @@ pub mod found_spare;
 pub mod idle;
 pub mod incremental_matching;
 pub mod kept_levels;
-pub mod kept_plan;
 pub mod left_by_rank;
 mod matched_flows;
 pub mod pass_steps;
 pub mod plan_place;
+pub mod stepped_plan;
 pub mod subsets;
 pub mod target;

@@ -36,7 +36,7 @@ impl SharingRule for AllOrNone {
         let rate = rate(&scratch.open, free);
         if rate > 0.0 {
             let positions = scratch.positions.iter();
-            rates.flow_rates.extend(positions.map(|&position| FlowRate { position, rate }));
+            rates.single.extend(positions.map(|&position| FlowRate { position, rate }));
         }
         Ok(())
     }

@@ -25,7 +25,7 @@ impl SharingRule for Equal {
             levels(flows.demand(), free, &mut rates.levels, &mut scratch.open);
         } else {
             flows.select(&mut scratch.positions);
-            by_path(flows.demand(), free, &mut rates.flow_rates, scratch);
+            by_path(flows.demand(), free, &mut rates.single, scratch);
         }
         Ok(())
     }

@@ -32,7 +32,7 @@ impl SharingRule for Fixed {
                 free[l] = (free[l] - rate).max(0.0);
             }
             if rate > 0.0 {
-                rates.flow_rates.push(FlowRate { position, rate });
+                rates.single.push(FlowRate { position, rate });
             }
         }
         Ok(())

@@ -28,7 +28,7 @@ impl SharingRule for Matching {
         scratch: &mut RuleScratch,
     ) -> Result<(), PlanError> {
         flows.select(&mut scratch.positions);
-        one_by_one(flows.demand(), &scratch.positions, free, &mut rates.flow_rates);
+        one_by_one(flows.demand(), &scratch.positions, free, &mut rates.single);
         Ok(())
     }
 

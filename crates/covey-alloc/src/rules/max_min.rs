@@ -54,9 +54,9 @@ impl SharingRule for MaxMin {
             flows.select(positions);
             positions.iter().for_each(|&position| max_min.open(demand, position as usize));
             max_min.filling.fill(demand, |position, _, rate| {
-                rates.flow_rates.push(FlowRate { position: position as u32, rate });
+                rates.single.push(FlowRate { position: position as u32, rate });
             });
-            rates.flow_rates.sort_unstable_by_key(|flow| flow.position);
+            rates.single.sort_unstable_by_key(|flow| flow.position);
         }
         free.iter_mut().zip(max_min.filling.rest()).for_each(|(free, rest)| *free = rest);
         Ok(())

@@ -19,7 +19,7 @@ impl SharingRule for AtMostATenth {
             let tenth = |l: usize| free[l].min(capacity[demand.links()[l].index()] / 10.0);
             let rate = path().map(tenth).fold(f64::INFINITY, f64::min);
             path().for_each(|l| free[l] -= rate);
-            rates.flow_rates.push(FlowRate { position, rate });
+            rates.single.push(FlowRate { position, rate });
         }
         Ok(())
     }

@@ -29,7 +29,7 @@ fn no_flow_takes_more_than_a_tenth_of_a_link() {
     };
     let (mut rates, mut free) = (Rates::default(), [10.0, 1.5]);
     AtMostATenth.share(&mut flows, &mut free, &mut rates, &mut RuleScratch::default()).unwrap();
-    let found: Vec<f64> = rates.flow_rates.iter().map(|flow| flow.rate).collect();
+    let found: Vec<f64> = rates.single.iter().map(|flow| flow.rate).collect();
     assert_eq!((found, free), (vec![1.0, 0.5], [8.5, 0.0]));
     assert_eq!(AtMostATenth.in_backfill(true), None);
 }

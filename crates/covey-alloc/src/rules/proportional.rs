@@ -8,7 +8,7 @@
 //!
 //! Time alone does not change these rates: what is left of a flow falls as its level rises, and the
 //! product stays. So levels need not be computed again as time passes: they follow what is left
-//! ([`BySize::raise`](crate::BySize::raise)). They are [kept](crate::kept::kept_levels) from one decision to
+//! ([`ByLeft::raise`](crate::ByLeft::raise)). They are [kept](crate::kept::kept_levels) from one decision to
 //! the next.
 
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};

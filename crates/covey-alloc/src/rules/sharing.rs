@@ -113,14 +113,14 @@ pub struct Rates {
     pub lowest: f64,
     pub highest: f64,
     /// Rates of single flows.
-    pub flow_rates: Vec<FlowRate>,
+    pub single: Vec<FlowRate>,
 }
 
 impl Rates {
     /// Withdraws all rates.
     pub fn clear(&mut self) {
         self.clear_shared();
-        self.flow_rates.clear();
+        self.single.clear();
     }
 
     /// Withdraws all rates but those of single flows, from which the next decision may go on.

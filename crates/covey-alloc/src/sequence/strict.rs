@@ -1,9 +1,9 @@
 //! Strict order: each entry is served from what the entries before it leave.
 
-use super::kept_strict::KeptPass;
 use super::pass::Pass;
+use super::stepped::SteppedPass;
 use crate::error::PlanError;
-use crate::kept::kept_plan::KeptPlan;
+use crate::kept::stepped_plan::SteppedPlan;
 use covey_core::state::State;
 use covey_core::{Entry, Rank, Ranking};
 
@@ -13,14 +13,14 @@ use covey_core::{Entry, Rank, Ranking};
 /// When the plan is wrong.
 pub fn serve_all(
     pass: &mut Pass,
-    kept: &mut KeptPlan,
+    kept: &mut SteppedPlan,
     state: &State,
     ranking: &Ranking,
 ) -> Result<(), PlanError> {
     pass.served.start();
     pass.served.offered.clear();
     pass.served.offered.extend_from_slice(state.fabric().capacity());
-    serve_in_order(pass, kept, (state, ranking), 0, ranking.entries.iter())
+    serve_in_order(pass, kept, state, ranking, 0, ranking.entries.iter())
 }
 
 /// Serves some entries of a plan, one after another: all of them, or, where the plan is kept, those
@@ -30,16 +30,17 @@ pub fn serve_all(
 /// When the plan is wrong.
 pub fn serve_in_order<'a>(
     pass: &mut Pass,
-    kept: &mut KeptPlan,
-    (state, ranking): (&State, &Ranking),
+    kept: &mut SteppedPlan,
+    state: &State,
+    ranking: &Ranking,
     k: usize,
     mut entries: impl Iterator<Item = &'a (Rank, Entry)>,
 ) -> Result<(), PlanError> {
-    if !kept.is_on {
+    if !kept.goes_by_steps {
         entries.try_for_each(|(_, entry)| pass.serve(state, entry).map(drop))
     } else if pass.is_from_scratch {
-        KeptPass { pass, kept, state, ranking }.serve_all(k, entries)
+        SteppedPass { pass, kept, state, ranking }.serve_all(k, entries)
     } else {
-        KeptPass { pass, kept, state, ranking }.serve_steps(k)
+        SteppedPass { pass, kept, state, ranking }.serve_steps(k)
     }
 }

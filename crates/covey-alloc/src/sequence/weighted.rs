@@ -14,7 +14,7 @@
 use super::pass::Pass;
 use super::strict::serve_in_order;
 use crate::error::PlanError;
-use crate::kept::kept_plan::KeptPlan;
+use crate::kept::stepped_plan::SteppedPlan;
 use crate::kept::target::{checked, each_link};
 use covey_core::sets::marked_links::MarkedLinks;
 use covey_core::state::State;
@@ -59,7 +59,7 @@ impl WeightedLayers {
     pub fn serve(
         &mut self,
         pass: &mut Pass,
-        kept: &mut KeptPlan,
+        kept: &mut SteppedPlan,
         state: &State,
         ranking: &Ranking,
     ) -> Result<(), PlanError> {
@@ -79,7 +79,7 @@ impl WeightedLayers {
             layer.lend(pass);
             pass.free.refresh_open(capacity);
             pass.served.start();
-            let result = serve_in_order(pass, kept, (state, ranking), k, of_layer);
+            let result = serve_in_order(pass, kept, state, ranking, k, of_layer);
             layer.lend(pass);
             result?;
             layer.leave(&self.first, &self.changed, &mut pass.free.dirty);
@@ -95,7 +95,7 @@ impl WeightedLayers {
     fn start(
         &mut self,
         pass: &mut Pass,
-        kept: &KeptPlan,
+        kept: &SteppedPlan,
         state: &State,
         ranking: &Ranking,
     ) -> Result<(), PlanError> {
@@ -105,7 +105,7 @@ impl WeightedLayers {
             layer.start(state.fabric().links());
             layer.weight = *weight;
         }
-        if kept.is_on && !pass.is_from_scratch {
+        if kept.goes_by_steps && !pass.is_from_scratch {
             for (layer, claims) in self.layers.iter_mut().zip(&kept.claims) {
                 layer.present.extend(claims.links());
             }

@@ -97,6 +97,15 @@ fn widened<N: Copy + Into<M>, M>(numbers: &[N]) -> Vec<M> {
     numbers.iter().map(|&number| number.into()).collect()
 }
 
+/// By which links are found that are off; see [`DenseRows::raise`].
+#[derive(Clone, Copy)]
+pub struct Bounds<'a> {
+    /// Full links, a bit each.
+    pub full: &'a [u64],
+    /// The most that may be used of each link.
+    pub ceiling: &'a [f64],
+}
+
 impl DenseRows {
     /// No flows on so many links.
     pub fn clear(&mut self, links: usize) {
@@ -148,20 +157,14 @@ impl DenseRows {
         link: usize,
         by: f64,
         used: &mut [f64],
-        (full, ceiling): (&[u64], &[f64]),
+        bounds: Bounds<'_>,
         off: impl FnMut(usize, u64, &[f64]),
     ) {
         let row = link * self.links..(link + 1) * self.links;
         match &self.flows {
-            Numbers::Bytes(flows) => {
-                self.raise_row(&flows[row], link, by, used, (full, ceiling), off)
-            }
-            Numbers::Short(flows) => {
-                self.raise_row(&flows[row], link, by, used, (full, ceiling), off)
-            }
-            Numbers::Long(flows) => {
-                self.raise_row(&flows[row], link, by, used, (full, ceiling), off)
-            }
+            Numbers::Bytes(flows) => self.raise_row(&flows[row], link, by, used, bounds, off),
+            Numbers::Short(flows) => self.raise_row(&flows[row], link, by, used, bounds, off),
+            Numbers::Long(flows) => self.raise_row(&flows[row], link, by, used, bounds, off),
         }
     }
 
@@ -172,9 +175,10 @@ impl DenseRows {
         link: usize,
         by: f64,
         used: &mut [f64],
-        (full, ceiling): (&[u64], &[f64]),
+        bounds: Bounds<'_>,
         mut off: impl FnMut(usize, u64, &[f64]),
     ) {
+        let Bounds { full, ceiling } = bounds;
         let crossed = self.row(&self.crossed, link);
         for (word, row) in row.chunks(64).enumerate().filter(|&(word, _)| crossed[word] != 0) {
             if crossed[word].count_ones() <= FEW {
@@ -224,7 +228,7 @@ mod tests {
     fn used(rows: &DenseRows, links: usize) -> Vec<f64> {
         let mut used = vec![0.0; links];
         let (full, ceiling) = (vec![0; 1], vec![f64::INFINITY; links]);
-        rows.raise(0, 1.0, &mut used, (&full, &ceiling), |_, _, _| {});
+        rows.raise(0, 1.0, &mut used, Bounds { full: &full, ceiling: &ceiling }, |_, _, _| {});
         used
     }
 

@@ -55,7 +55,7 @@ impl Rows {
 
     /// A bundle has been detached from `link`, where the last one in the list has taken its place.
     #[inline(always)]
-    pub fn detach(&mut self, (link, place): (usize, usize), path: &[u32], weight: f64) {
+    pub fn detach(&mut self, link: usize, place: usize, path: &[u32], weight: f64) {
         match self.form {
             Form::Dense => self.dense.add(link, path, -weight as i32),
             Form::Paths => self.paths.swap_remove(link, place),
@@ -65,7 +65,7 @@ impl Rows {
 
     /// A bundle has got flows that count for so much, or has lost some.
     #[inline(always)]
-    pub fn weigh(&mut self, (link, place): (usize, usize), path: &[u32], by: f64) {
+    pub fn weigh(&mut self, link: usize, place: usize, path: &[u32], by: f64) {
         match self.form {
             Form::Dense => self.dense.add(link, path, by as i32),
             Form::Paths => self.paths.add_weight(link, place, by),

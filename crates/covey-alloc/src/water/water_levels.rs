@@ -71,6 +71,17 @@ pub struct WaterLevels {
     before: Before,
 }
 
+/// What a class uses of a link, in bytes per second.
+#[derive(Debug, Clone, Copy)]
+pub struct LinkUse {
+    /// What the link carries at most.
+    pub capacity: f64,
+    /// What is free for the class.
+    pub free: f64,
+    /// What the class uses.
+    pub used: f64,
+}
+
 /// What was known of links before a filling.
 #[derive(Debug, Default)]
 struct Before {
@@ -211,16 +222,18 @@ impl WaterLevels {
         self.changes.bundles.clear();
     }
 
-    /// What a link carries at most, what is free of it for this class, and what the class uses.
-    pub fn link(&self, link: usize) -> (f64, f64, f64) {
-        (self.links.capacity[link], self.links.free[link], self.links.used[link])
+    /// What is known of a link.
+    pub fn link(&self, link: usize) -> LinkUse {
+        let Links { capacity, free, used, .. } = &self.links;
+        LinkUse { capacity: capacity[link], free: free[link], used: used[link] }
     }
 
     /// [`WaterLevels::link`] of some links.
-    pub fn links_in(&self, some: Range<usize>) -> impl Iterator<Item = (f64, f64, f64)> + '_ {
+    pub fn links_in(&self, some: Range<usize>) -> impl Iterator<Item = LinkUse> + '_ {
         let Links { capacity, free, used, .. } = &self.links;
         let both = free[some.clone()].iter().zip(&used[some.clone()]);
-        capacity[some].iter().zip(both).map(|(c, (free, used))| (*c, *free, *used))
+        let numbers = capacity[some].iter().zip(both);
+        numbers.map(|(&capacity, (&free, &used))| LinkUse { capacity, free, used })
     }
 
     fn look_at(&mut self, link: usize) {
@@ -245,7 +258,7 @@ impl WaterLevels {
         if level > most {
             if level < f64::INFINITY {
                 self.weigh_own(bundles, link);
-                self.raise_own(link, (level, most));
+                self.raise_own(link, level, most);
                 self.links.used[link] += self.links.own[link] * (most - level);
             }
             self.set_level(link, most);
@@ -280,7 +293,7 @@ impl WaterLevels {
     /// A bundle has got more flows (`by > 0`) or has lost some.
     pub fn weigh(&mut self, bundles: &Bundles, bundle: u32, by: f64) {
         let (link, path) = (bundles.attached(bundle) as usize, bundles.path(bundle));
-        self.rows.weigh((link, bundles.place(bundle)), path, by);
+        self.rows.weigh(link, bundles.place(bundle), path, by);
         self.count(link, path, by);
     }
 
@@ -333,7 +346,7 @@ impl WaterLevels {
     pub fn leave(&mut self, bundles: &mut Bundles, bundle: u32) {
         let (link, path) = (bundles.attached(bundle) as usize, bundles.path(bundle));
         let weight = bundles.weight(bundle);
-        self.rows.detach((link, bundles.place(bundle)), path, weight);
+        self.rows.detach(link, bundles.place(bundle), path, weight);
         self.count(link, path, -weight);
         bundles.uncross(bundle, &mut self.crossing);
         bundles.detach(bundle, &mut self.attached[link]);
@@ -371,7 +384,7 @@ impl WaterLevels {
     }
 
     /// Attaches a bundle to another link, while the levels of both are `from` and `to`.
-    fn move_to(&mut self, bundles: &mut Bundles, bundle: u32, link: u32, (from, to): (f64, f64)) {
+    fn move_to(&mut self, bundles: &mut Bundles, bundle: u32, link: u32, from: f64, to: f64) {
         let (before, weight) = (bundles.attached(bundle) as usize, bundles.weight(bundle));
         let place = bundles.place(bundle);
         bundles.detach(bundle, &mut self.attached[before]);
@@ -379,7 +392,7 @@ impl WaterLevels {
         self.links.own[before] -= weight;
         self.links.own[link as usize] += weight;
         let path = bundles.path(bundle);
-        self.rows.detach((before, place), path, weight);
+        self.rows.detach(before, place, path, weight);
         self.rows.attach(link as usize, path, weight);
         if !self.is_dense() {
             self.note_others(bundles, bundle, to);

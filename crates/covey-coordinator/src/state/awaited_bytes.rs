@@ -28,7 +28,7 @@ pub(super) struct AwaitedBytes {
     /// Coflows with a finite report threshold.
     reporting: BTreeSet<u64>,
     /// By coflow and link, how many of the policy's limits have been reached.
-    limits_reached: BTreeMap<(u64, LinkId), usize>,
+    thresholds_reached: BTreeMap<(u64, LinkId), usize>,
 }
 
 impl AwaitedBytes {
@@ -61,8 +61,8 @@ impl AwaitedBytes {
         }
         self.reporting.remove(&serial);
         let links = (serial, LinkId(0))..=(serial, LinkId(u32::MAX));
-        let reached: Vec<_> = self.limits_reached.range(links).map(|(key, _)| *key).collect();
-        reached.iter().for_each(|key| _ = self.limits_reached.remove(key));
+        let reached: Vec<_> = self.thresholds_reached.range(links).map(|(key, _)| *key).collect();
+        reached.iter().for_each(|key| _ = self.thresholds_reached.remove(key));
     }
 
     /// What has to be looked at whether it has sent the bytes.
@@ -89,8 +89,8 @@ impl AwaitedBytes {
     }
 
     /// How many limits a coflow has reached at a link.
-    pub fn limits_reached(&self, serial: u64, link: LinkId) -> usize {
-        self.limits_reached.get(&(serial, link)).copied().unwrap_or(0)
+    pub fn thresholds_reached(&self, serial: u64, link: LinkId) -> usize {
+        self.thresholds_reached.get(&(serial, link)).copied().unwrap_or(0)
     }
 
     /// A coflow has sent so many bytes through a link. Returns the limits that it has reached by that.
@@ -101,7 +101,7 @@ impl AwaitedBytes {
         bytes: f64,
         limits: &'a [f64],
     ) -> &'a [f64] {
-        let reached = self.limits_reached.entry((serial, link)).or_default();
+        let reached = self.thresholds_reached.entry((serial, link)).or_default();
         let before = *reached;
         while limits.get(*reached).is_some_and(|limit| bytes >= *limit) {
             *reached += 1;
@@ -113,6 +113,6 @@ impl AwaitedBytes {
     #[cfg(test)]
     pub fn entries(&self) -> usize {
         let of = |touched: &Touched| touched.coflows.len() + touched.dags.len();
-        of(&self.unreached) + of(&self.unset) + self.reporting.len() + self.limits_reached.len()
+        of(&self.unreached) + of(&self.unset) + self.reporting.len() + self.thresholds_reached.len()
     }
 }

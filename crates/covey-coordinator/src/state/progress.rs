@@ -56,7 +56,7 @@ impl CoordinatorState {
                 coflows.iter().flatten().for_each(|&serial| self.note_bytes(serial));
             }
         }
-        self.tell_limits();
+        self.tell_thresholds();
     }
 
     /// A DAG, as the policy numbers it.
@@ -94,11 +94,11 @@ impl CoordinatorState {
         }
     }
 
-    fn tell_limits(&mut self) {
-        if self.driver.link_limits().is_empty() {
+    fn tell_thresholds(&mut self) {
+        if self.driver.link_thresholds().is_empty() {
             return;
         }
-        let limits = self.driver.link_limits().to_vec();
+        let limits = self.driver.link_thresholds().to_vec();
         let mut reached = Vec::new();
         for &serial in self.dirty.progress() {
             let Some(coflow) = self.coflows.get(serial) else { continue };
@@ -156,7 +156,7 @@ impl CoordinatorState {
 
     /// The same for the limits of what a coflow sends through a link.
     fn threshold_for_limits(&self, serial: u64, coflow: &Coflow) -> f64 {
-        let limits = self.driver.link_limits();
+        let limits = self.driver.link_thresholds();
         let Some(&first) = limits.first() else { return f64::INFINITY };
         let agents = coflow.flows.senders().len();
         let of_none = if coflow.flows.attained() == 0.0 {
@@ -166,7 +166,7 @@ impl CoordinatorState {
         };
         let sent = sent_at_links(coflow, self.driver.state().fabric());
         let thresholds = sent.into_iter().filter_map(|(link, bytes)| {
-            let limit = limits.get(self.awaited_bytes.limits_reached(serial, link))?;
+            let limit = limits.get(self.awaited_bytes.thresholds_reached(serial, link))?;
             Some(threshold(limit - bytes, *limit, agents))
         });
         thresholds.fold(of_none, f64::min)

@@ -299,7 +299,7 @@ impl<K: Knowledge> Plan<K> {
     /// Asks to be told when `bytes` of the coflow have passed a link in all, those of flows that have ended
     /// included. What a flow has sent counts in the group that it [joins](crate::Regrouping), too. That never
     /// comes for a link that the coflow does not use. In a live coordinator it never comes at all, because agents
-    /// do not report by link; there, [`Policy::link_limits`](crate::Policy::link_limits) tells of bytes through
+    /// do not report by link; there, [`Policy::link_thresholds`](crate::Policy::link_thresholds) tells of bytes through
     /// the links of hosts.
     pub fn wake_when_passed(&mut self, coflow: CoflowId, link: LinkId, bytes: f64) {
         self.wakes.ask(Wake::WhenPassed(coflow, link, bytes));

@@ -29,8 +29,8 @@ pub struct Seen {
     /// Arrival, and serial number of the registration. No other coflow has the same, and all nodes with
     /// flows of the coflow know it.
     pub order: (Time, u64),
-    /// How many of [`LocalPolicy::limits`] its bytes through this link have reached.
-    pub limits_reached: usize,
+    /// How many of [`LocalPolicy::thresholds`] its bytes through this link have reached.
+    pub thresholds_reached: usize,
 }
 
 /// What a node sees at one of its links.
@@ -97,9 +97,9 @@ pub trait LocalPolicy: Send {
 
     /// Numbers of bytes, ascending: the node is told when what has passed of a coflow through one of
     /// its links reaches one of them.
-    fn limits(&self) -> &[f64];
+    fn thresholds(&self) -> &[f64];
 
-    /// The bytes of a coflow that have passed a link have reached the next limit.
+    /// The bytes of a coflow that have passed a link have reached the next threshold.
     fn limit_reached(
         &mut self,
         _link: LinkId,

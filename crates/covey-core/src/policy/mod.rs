@@ -88,7 +88,7 @@ pub trait Policy<K: Knowledge>: Send {
     fn reads_flows_of(&self, _wake: Wake, _now: Time, _coflows: &mut Vec<CoflowId>) {}
 
     /// Numbers of bytes, ascending, at which [`Event::LinkBytesReached`] is told.
-    fn link_limits(&self) -> &[f64] {
+    fn link_thresholds(&self) -> &[f64] {
         &[]
     }
 
@@ -153,7 +153,7 @@ pub trait Policy<K: Knowledge>: Send {
     fn dag_bytes_reached(&mut self, _external: u64, _bytes: f64, _view: &View<'_, K>) {}
 
     /// What the coflow has sent through `link` has reached `bytes`: the next of
-    /// [`Policy::link_limits`], or what [`Plan::wake_when_passed`] asked for.
+    /// [`Policy::link_thresholds`], or what [`Plan::wake_when_passed`] asked for.
     fn link_bytes_reached(
         &mut self,
         _coflow: CoflowId,

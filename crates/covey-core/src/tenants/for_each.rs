@@ -186,8 +186,8 @@ impl<K: Knowledge> Policy<K> for ForEachTenant<K> {
         }
     }
 
-    fn link_limits(&self) -> &[f64] {
-        self.instances[0].policy.link_limits()
+    fn link_thresholds(&self) -> &[f64] {
+        self.instances[0].policy.link_thresholds()
     }
 
     fn event(&mut self, event: Event, view: &View<'_, K>) {

@@ -66,7 +66,7 @@ impl<'a> Engine<'a> {
     ) -> Result<Engine<'a>, SimError> {
         let ports = driver.traffic().state().fabric().ports() as usize;
         parts.cluster.fill(workload, driver.traffic().state().fabric())?;
-        parts.transfers.clear(ports, driver.link_limits());
+        parts.transfers.clear(ports, driver.link_thresholds());
         parts.transfers.compresses = parts.cluster.is_static();
         parts.watch.clear();
         parts.calendar.fill(workload, barrier);
@@ -356,13 +356,13 @@ impl World for Engine<'_> {
         watch.take_due(wakes, &sent(transfers, dags, traffic), due);
     }
 
-    fn find_limits_reached(&mut self, traffic: &Traffic, reached: &mut Vec<Event>) {
+    fn find_thresholds_reached(&mut self, traffic: &Traffic, reached: &mut Vec<Event>) {
         let (state, now) = (traffic.state(), traffic.now());
         let coflows = self.parts.transfers.coflows_mut();
-        coflows.find_limits_reached(state, now);
+        coflows.find_thresholds_reached(state, now);
         for k in 0..coflows.found().len() {
             let id = coflows.found()[k];
-            coflows.take_limits_reached(id, state.coflow(id), now, |link, bytes| {
+            coflows.take_thresholds_reached(id, state.coflow(id), now, |link, bytes| {
                 reached.push(Event::LinkBytesReached(id, link, bytes));
             });
         }

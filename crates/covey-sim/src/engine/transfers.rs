@@ -22,11 +22,11 @@ pub(super) struct Transfers {
 }
 
 impl Transfers {
-    /// No flow is sent. The policy receives an event when a coflow has sent one of `link_limits`
+    /// No flow is sent. The policy receives an event when a coflow has sent one of `link_thresholds`
     /// through a link.
-    pub fn clear(&mut self, ports: usize, link_limits: &[f64]) {
+    pub fn clear(&mut self, ports: usize, link_thresholds: &[f64]) {
         self.integration.clear();
-        self.integration.coflows_mut().set_limits(link_limits);
+        self.integration.coflows_mut().set_limits(link_thresholds);
         self.processors.clear(ports);
         (self.counts_anew, self.is_interrupted, self.compresses) = (false, false, true);
     }

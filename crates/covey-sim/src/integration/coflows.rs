@@ -151,7 +151,7 @@ impl CoflowFluids {
 
     /// Finds the coflows that reach a limit at a link by `now`. [`CoflowFluids::found`] has them in
     /// order of arrival.
-    pub(crate) fn find_limits_reached(&mut self, state: &State, now: Time) {
+    pub(crate) fn find_thresholds_reached(&mut self, state: &State, now: Time) {
         let CoflowFluids { moving, meters, .. } = self;
         moving.find(state, |id| meters.next(id).due(now));
     }
@@ -184,7 +184,7 @@ impl CoflowFluids {
 
     /// Calls `reached` with each link at which a coflow has reached a limit by `now`, and the
     /// limit.
-    pub(crate) fn take_limits_reached(
+    pub(crate) fn take_thresholds_reached(
         &mut self,
         id: CoflowId,
         coflow: &CoflowState,
@@ -314,7 +314,7 @@ impl Integrator for CoflowFluids {
                 self.advance(network, id);
                 network.allocator.reconsider(id);
             }
-            network.allocator.pass(id, self.fluids[id.index()].take_passed());
+            network.allocator.elapse(id, self.fluids[id.index()].take_passed());
         }
     }
 

@@ -1,5 +1,5 @@
 //! The bytes that each coflow has sent through each of its links, for policies that set limits for
-//! these ([`Policy::link_limits`](covey_core::Policy::link_limits)) or wait for them
+//! these ([`Policy::link_thresholds`](covey_core::Policy::link_thresholds)) or wait for them
 //! ([`Plan::wake_when_passed`](covey_core::Plan::wake_when_passed)).
 
 use covey_core::state::{CoflowState, State};

@@ -134,8 +134,8 @@ impl<K: Named> Policy<K> for Recorder<K> {
         Wants { attained: true, ..self.policy.wants() }
     }
 
-    fn link_limits(&self) -> &[f64] {
-        self.policy.link_limits()
+    fn link_thresholds(&self) -> &[f64] {
+        self.policy.link_thresholds()
     }
 
     fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>) {

@@ -4,6 +4,7 @@ use covey_core::sets::bits::has_bit;
 
 use super::WaterLevels;
 use crate::water::bundles::Bundles;
+use crate::water::dense_rows::Bounds;
 use crate::water::links::{Links, precedence};
 use crate::water::rows::Form;
 
@@ -49,7 +50,7 @@ impl WaterLevels {
                     let other = self.lowest_link(path);
                     let to = levels[other as usize];
                     others += bundles.weight(bundle) * to;
-                    self.move_to(bundles, bundle, other, (level, to));
+                    self.move_to(bundles, bundle, other, level, to);
                     some_move = true;
                 }
             }
@@ -65,7 +66,7 @@ impl WaterLevels {
             }
             raised = (free - others) / own;
         }
-        self.raise_own(link, (level, raised));
+        self.raise_own(link, level, raised);
         self.links.used[link] = others + self.links.own[link] * raised;
         self.set_level(link, raised);
         // A newcomer may have lowered the level below that of other flows that cross the link, and have left since.
@@ -109,12 +110,12 @@ impl WaterLevels {
             return self.set_level(link, f64::INFINITY);
         }
         if own > 0.0 {
-            self.raise_own(link, (level, lowered));
+            self.raise_own(link, level, lowered);
         }
         self.set_level(link, lowered);
         self.links.others[link] = highest;
         for &(bundle, at) in &moving {
-            self.move_to(bundles, bundle, link as u32, (at, lowered));
+            self.move_to(bundles, bundle, link as u32, at, lowered);
         }
         self.moving = moving;
         self.links.used[link] = rest + weight * lowered;
@@ -148,7 +149,7 @@ impl WaterLevels {
     }
 
     /// The flows attached to a link, whose level was `from`, get the level `to`.
-    pub(super) fn raise_own(&mut self, link: usize, (from, to): (f64, f64)) {
+    pub(super) fn raise_own(&mut self, link: usize, from: f64, to: f64) {
         let by = to - from;
         let WaterLevels { links, queue, touched, notes_touched, rows, .. } = self;
         let Links { level, free, used, full, ceiling, own, count, others, .. } = links;
@@ -156,11 +157,17 @@ impl WaterLevels {
             Form::None => return,
             Form::Paths => {}
             Form::Dense => {
-                return rows.dense.raise(link, by, used, (full, ceiling), |word, off, used| {
-                    queue.push_all(word, off, |l| {
-                        precedence(level[l], free[l], used[l], own[l], count[l])
-                    });
-                });
+                return rows.dense.raise(
+                    link,
+                    by,
+                    used,
+                    Bounds { full, ceiling },
+                    |word, off, used| {
+                        queue.push_all(word, off, |l| {
+                            precedence(level[l], free[l], used[l], own[l], count[l])
+                        });
+                    },
+                );
             }
         }
         // As slices, which stay where they are while one of them is written: 2 % less CPU.

@@ -50,7 +50,7 @@ impl WaterLevels {
         for &(bundle, _) in &moving {
             let lowest = self.lowest_link(bundles.path(bundle));
             if lowest != bundles.attached(bundle) {
-                self.move_to(bundles, bundle, lowest, (level, level));
+                self.move_to(bundles, bundle, lowest, level, level);
             }
         }
         self.moving = moving;

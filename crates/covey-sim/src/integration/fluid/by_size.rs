@@ -6,7 +6,7 @@
 //! *raised*. A read subtracts the bytes that a raised flow has sent beyond the scale from its `y`,
 //! and raises its level by the same factor, so its rate stays.
 
-use covey_alloc::{BySize, CoflowAllocation};
+use covey_alloc::{ByLeft, CoflowAllocation};
 use covey_core::state::Progress;
 use covey_core::{Demand, OptionalIndex};
 
@@ -19,7 +19,7 @@ pub(crate) struct Levels {
     pub highest: f64,
     /// Level of each local link; empty when all flows have the lowest.
     by_link: Vec<f64>,
-    /// [`BySize::limits`], if some flows are raised.
+    /// [`ByLeft::limits`], if some flows are raised.
     limits: Vec<OptionalIndex>,
     /// By local link, `y Λ` of all flows. It stays while levels rise.
     used: Vec<f64>,
@@ -43,8 +43,8 @@ impl Levels {
     /// Replaces the levels by those of `allocation`.
     pub(super) fn replace(&mut self, demand: &Demand, allocation: &CoflowAllocation) {
         self.passed = 0.0;
-        let none = BySize { lowest: 0.0, highest: 0.0, levels: &[], limits: &[] };
-        let levels = allocation.by_size().unwrap_or(none);
+        let none = ByLeft { lowest: 0.0, highest: 0.0, levels: &[], limits: &[] };
+        let levels = allocation.by_left().unwrap_or(none);
         if levels == self.get() {
             return;
         }
@@ -56,13 +56,13 @@ impl Levels {
         self.limits.extend_from_slice(levels.limits);
         self.used.clear();
         if !self.limits.is_empty() {
-            self.used.extend((0..demand.links().len()).map(|l| allocation.used_by_size(l)));
+            self.used.extend((0..demand.links().len()).map(|l| allocation.used_by_left(l)));
         }
     }
 
-    fn get(&self) -> BySize<'_> {
+    fn get(&self) -> ByLeft<'_> {
         let (levels, limits) = (&self.by_link, &self.limits);
-        BySize { lowest: self.lowest, highest: self.highest, levels, limits }
+        ByLeft { lowest: self.lowest, highest: self.highest, levels, limits }
     }
 
     /// Whether some flows have a higher level than others.
@@ -93,7 +93,7 @@ impl Levels {
             let seconds = dt / progress.scale;
             self.write_back(demand, progress, seconds);
             let lowest = self.lowest;
-            let raise = |level: f64| BySize::raise(lowest, level, seconds);
+            let raise = |level: f64| ByLeft::raise(lowest, level, seconds);
             self.by_link.iter_mut().for_each(|level| *level = raise(*level));
             self.highest = raise(self.highest);
             // Equal to both intervals in one step.
@@ -113,10 +113,10 @@ impl Levels {
             *left -= if *count > 0 { (used - *left * lowest) * dt } else { 0.0 };
         }
         self.kept.clear();
-        self.kept.extend(self.by_link.iter().map(|&level| 1.0 - BySize::sent(lowest, level, dt)));
+        self.kept.extend(self.by_link.iter().map(|&level| 1.0 - ByLeft::sent(lowest, level, dt)));
         let kept = &self.kept;
-        let at_end = 1.0 - BySize::sent(0.0, f64::MAX, 1.0);
-        let any_at_end = 1.0 - BySize::sent(lowest, self.highest, dt) <= at_end;
+        let at_end = 1.0 - ByLeft::sent(0.0, f64::MAX, 1.0);
+        let any_at_end = 1.0 - ByLeft::sent(lowest, self.highest, dt) <= at_end;
         let sends = |&s: &usize| demand.count()[s] > 0 && self.by_link[s] > lowest;
         for s in (0..demand.senders()).filter(sends) {
             if any_at_end {

@@ -311,7 +311,7 @@ impl Fluid {
         now: Time,
     ) {
         let levels = allocation.water_levels();
-        let holds = allocation.by_size().is_some();
+        let holds = allocation.by_left().is_some();
         let pauses = self.links > 0 && allocation.is_empty();
         if (pauses || (self.links == 0) == levels.is_empty()) && self.holds == holds {
             self.pass(demand, progress, now);
@@ -406,12 +406,12 @@ impl Fluid {
         allocation: &CoflowAllocation,
         now: Time,
     ) {
-        if allocation.own_rates_may_repeat() {
+        if allocation.single_rates_may_repeat() {
             (0..self.private.len()).for_each(|slot| self.round_left(progress, slot, now));
         }
         let compression = allocation.compression_rates().iter();
         let compression = compression.map(|c| FlowRate { position: c.position, rate: c.rate });
-        for FlowRate { position, rate } in allocation.own_rates().chain(compression) {
+        for FlowRate { position, rate } in allocation.single_rates().chain(compression) {
             let p = position as usize;
             let slot = self.slot_of(p).unwrap_or_else(|| {
                 let left = self.left(progress, p, now);

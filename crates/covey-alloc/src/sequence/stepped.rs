@@ -3,22 +3,22 @@
 
 use super::pass::{Pass, Request};
 use crate::error::PlanError;
-use crate::kept::kept_plan::KeptPlan;
 use crate::kept::pass_steps::{PassStep, PassSteps};
+use crate::kept::stepped_plan::SteppedPlan;
 use crate::kept::target::{PlacedEntry, coflow_of};
 use covey_core::Demand;
 use covey_core::state::State;
 use covey_core::{Entry, Rank, Ranking};
 
 /// A pass over a plan that is kept.
-pub struct KeptPass<'a> {
+pub struct SteppedPass<'a> {
     pub pass: &'a mut Pass,
-    pub kept: &'a mut KeptPlan,
+    pub kept: &'a mut SteppedPlan,
     pub state: &'a State,
     pub ranking: &'a Ranking,
 }
 
-impl KeptPass<'_> {
+impl SteppedPass<'_> {
     /// Serves all entries, and writes down which wait and which have a step on the next pass.
     ///
     /// # Errors
@@ -95,10 +95,10 @@ impl KeptPass<'_> {
         let id = placed.coflow();
         let demand = self.state.coflow(id).demand();
         let Pass { coflows, free, search, .. } = &mut *self.pass;
-        free.open_and_dirty_in(demand.set(), &mut self.kept.opened);
-        self.kept.dirty.clear();
+        free.open_and_dirty_in(demand.set(), &mut self.kept.open_before);
+        self.kept.dirty_before.clear();
         let dirty = demand.set().words().iter().map(|word| free.dirty.words()[word.at as usize]);
-        self.kept.dirty.extend(dirty);
+        self.kept.dirty_before.extend(dirty);
         let part = coflows[id].part_mut(which);
         let is_idle = part.idle.is();
         if stays && is_idle && part.decided == Some((entry.group, entry.rule)) {
@@ -111,11 +111,11 @@ impl KeptPass<'_> {
         if stays && !is_idle {
             self.pass.serve_part(Request { state: self.state, id, which, entry: &entry })?;
         } else {
-            self.kept.dirty.fill(u64::MAX);
+            self.kept.dirty_before.fill(u64::MAX);
             self.serve_at_new_place(placed, demand, steps)?;
         }
         self.end_step(placed, demand, steps);
-        steps.call_at(demand.set(), &self.kept.opened, &self.pass.free);
+        steps.call_at(demand.set(), &self.kept.open_before, &self.pass.free);
         Ok(())
     }
 

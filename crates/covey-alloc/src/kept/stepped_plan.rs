@@ -19,9 +19,9 @@ use covey_core::{Entry, Group, Rank, Ranking};
 
 /// What is remembered of a plan that is kept.
 #[derive(Debug, Default)]
-pub struct KeptPlan {
+pub struct SteppedPlan {
     /// Whether a plan is kept. Otherwise everything else is stale.
-    pub is_on: bool,
+    pub goes_by_steps: bool,
     /// Places where groups have come or gone since the previous pass.
     pub edits: Vec<(Rank, Group)>,
     /// Coflows whose flows have changed since the previous pass.
@@ -35,30 +35,30 @@ pub struct KeptPlan {
     pub found: Vec<f64>,
     /// The links of the present entry that were dirty and open before it: bits of the words of its
     /// links.
-    pub opened: Vec<u64>,
+    pub open_before: Vec<u64>,
     /// The links of the present entry that were dirty before it, in the same form.
-    pub dirty: Vec<u64>,
+    pub dirty_before: Vec<u64>,
 }
 
-impl KeptPlan {
+impl SteppedPlan {
     /// No plan is kept.
     pub fn clear(&mut self) {
-        self.is_on = false;
+        self.goes_by_steps = false;
         self.edits.clear();
         self.touched.clear();
     }
 
     /// The flows of a coflow have changed.
     pub fn touch(&mut self, id: CoflowId) {
-        if self.is_on && self.touched.last() != Some(&id) {
+        if self.goes_by_steps && self.touched.last() != Some(&id) {
             self.touched.push(id);
         }
     }
 
     /// All links of an entry count as dirty before it.
     pub fn set_all_dirty(&mut self, demand: &Demand) {
-        self.dirty.clear();
-        self.dirty.resize(demand.set().words().len(), u64::MAX);
+        self.dirty_before.clear();
+        self.dirty_before.resize(demand.set().words().len(), u64::MAX);
     }
 
     /// Number of the steps that a place belongs to.
@@ -297,7 +297,7 @@ impl KeptPlan {
         let part = coflows[placed.coflow()].part_mut(placed.which);
         part.place.is_new = false;
         let has_nothing = part.before.is_empty();
-        let dirty = self.dirty.iter().zip(demand.set().words());
+        let dirty = self.dirty_before.iter().zip(demand.set().words());
         let dirty = dirty.map(|(before, word)| {
             let now = free.dirty.words()[word.at as usize];
             word.bits & if has_nothing { u64::MAX } else { before | now }
