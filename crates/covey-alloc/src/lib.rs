@@ -10,7 +10,8 @@
 //! links. The first entry shares c among its flows. Each later entry shares what the entries before
 //! it leave: if entry i gives rate r_f to each of its flows f, then c_(i+1) = c_i − Σ r_f over its
 //! flows on each link. So a plan in strict order has one result (only matching also depends on
-//! which flows run already). Layers with weights and ports that divide their links change only what
+//! which flows run already). A flow that two entries name gets what both give; in classes, which share among all flows
+//! at once, the first entry counts alone. Layers with weights and ports that divide their links change only what
 //! an entry is offered.
 //!
 //! Rules differ in how they give r. The most frequent is max-min fairness. It gives each link a

@@ -147,7 +147,7 @@ impl<K: Knowledge> Plan<K> {
         self.edits.rewrite();
     }
 
-    /// Adds a group behind all others, in the layer opened last.
+    /// Adds a group behind all others, in the layer opened last. A flow that two groups name gets what both give.
     pub fn push(&mut self, group: Group, share: Share<K>) {
         if self.ranking.weights.is_empty() {
             self.ranking.weights.push(1.0);
