@@ -4,18 +4,17 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
 use covey_core::Time;
-use covey_trace::Workload;
+use covey_trace::{FlowOf, Workload};
 
 /// Coflows and flows that have not begun yet.
 #[derive(Debug, Default)]
 pub(crate) struct Calendar {
     /// Coflows whose parents have ended, by index in the trace.
     releases: BinaryHeap<Reverse<(Time, u32)>>,
-    /// Starts of flows of released coflows: time, index of the coflow in the trace, index of the
-    /// flow.
-    starts: BinaryHeap<Reverse<(Time, u32, u32)>>,
-    /// Restarts of flows, in the same form.
-    restarts: BinaryHeap<Reverse<(Time, u32, u32)>>,
+    /// Starts of flows of released coflows.
+    starts: BinaryHeap<Reverse<(Time, FlowOf)>>,
+    /// Restarts of flows of released coflows.
+    restarts: BinaryHeap<Reverse<(Time, FlowOf)>>,
     /// The number of parents for which each coflow waits, by index in the trace; zero without a
     /// barrier.
     parents_left: Vec<u32>,
@@ -65,24 +64,24 @@ impl Calendar {
         time.due(now).then(|| self.releases.pop()).flatten().map(|Reverse((_, coflow))| coflow)
     }
 
-    /// Takes a flow that starts by `now`: index of its coflow in the trace, and its index.
-    pub(crate) fn pop_start(&mut self, now: Time) -> Option<(u32, u32)> {
+    /// Takes a flow that starts by `now`.
+    pub(crate) fn pop_start(&mut self, now: Time) -> Option<FlowOf> {
         pop(&mut self.starts, now)
     }
 
-    /// Takes a flow that restarts by `now`, in the same form; it may have ended.
-    pub(crate) fn pop_restart(&mut self, now: Time) -> Option<(u32, u32)> {
+    /// Takes a flow that restarts by `now`; it may have ended.
+    pub(crate) fn pop_restart(&mut self, now: Time) -> Option<FlowOf> {
         pop(&mut self.restarts, now)
     }
 
     /// Plans the restart of a flow of a released coflow.
-    pub(crate) fn restart_later(&mut self, time: Time, coflow: u32, flow: u32) {
-        self.restarts.push(Reverse((time, coflow, flow)));
+    pub(crate) fn restart_later(&mut self, time: Time, flow: FlowOf) {
+        self.restarts.push(Reverse((time, flow)));
     }
 
     /// Plans the start of a flow of a released coflow.
-    pub(crate) fn start_later(&mut self, time: Time, coflow: u32, flow: u32) {
-        self.starts.push(Reverse((time, coflow, flow)));
+    pub(crate) fn start_later(&mut self, time: Time, flow: FlowOf) {
+        self.starts.push(Reverse((time, flow)));
     }
 
     /// The coflow at index `parent` has ended at `now`. Children that waited only for it are
@@ -103,8 +102,8 @@ impl Calendar {
     }
 }
 
-/// Takes a flow whose time has come by `now`: index of its coflow in the trace, and its index.
-fn pop(flows: &mut BinaryHeap<Reverse<(Time, u32, u32)>>, now: Time) -> Option<(u32, u32)> {
+/// Takes a flow whose time has come by `now`.
+fn pop(flows: &mut BinaryHeap<Reverse<(Time, FlowOf)>>, now: Time) -> Option<FlowOf> {
     let Reverse((time, ..)) = flows.peek()?;
-    time.due(now).then(|| flows.pop()).flatten().map(|Reverse((_, c, f))| (c, f))
+    time.due(now).then(|| flows.pop()).flatten().map(|Reverse((_, flow))| flow)
 }

@@ -3,11 +3,10 @@
 use covey_alloc::{Change, Traffic};
 use covey_core::state::FlowSpec;
 use covey_core::{CoflowId, Event, FlowId, Time};
-use covey_trace::{Happening, Part};
+use covey_trace::{FlowOf, Happening, Part};
 
-use super::cluster::InTrace;
 use super::coflow_ids::{flow_in_trace, flow_number};
-use super::event_loop::Engine;
+use super::world::SimulatedWorld;
 
 /// Where a flow is that has not ended.
 enum Place {
@@ -19,7 +18,7 @@ enum Place {
     Member(FlowId),
 }
 
-impl Engine<'_> {
+impl SimulatedWorld<'_> {
     /// Takes the next change of the cluster that comes by now.
     pub(super) fn take_change(&mut self, traffic: &mut Traffic) -> Option<Change> {
         loop {
@@ -61,14 +60,12 @@ impl Engine<'_> {
         match what {
             Happening::Fail { part, loses } => self.fail(traffic, part, *loses),
             Happening::Return { part } => self.restore(traffic, part),
-            Happening::Move { flow, src, dst } => {
-                self.move_flow(traffic, (flow.coflow, flow.flow), (*src, *dst))
-            }
+            Happening::Move { flow, src, dst } => self.move_flow(traffic, *flow, *src, *dst),
             Happening::Cancel { flow } => {
-                self.cancel(traffic, (flow.coflow, flow.flow)).then_some(Change::Happened(None))
+                self.cancel(traffic, *flow).then_some(Change::Happened(None))
             }
             Happening::Restart { flow } => {
-                self.parts.calendar.restart_later(traffic.now(), flow.coflow, flow.flow);
+                self.parts.calendar.restart_later(traffic.now(), *flow);
                 None
             }
         }
@@ -91,8 +88,8 @@ impl Engine<'_> {
             let others =
                 others.into_iter().filter(|&flow| self.parts.cluster.needs(part, state, flow));
             for flow in active.iter().copied().chain(others) {
-                let (coflow, flow) = self.parts.ids.in_trace(flow_in_trace(state, flow));
-                self.parts.calendar.restart_later(traffic.now(), coflow, flow);
+                let flow = self.parts.ids.in_trace(flow_in_trace(state, flow));
+                self.parts.calendar.restart_later(traffic.now(), flow);
             }
         }
         (!active.is_empty()).then(|| {
@@ -115,7 +112,7 @@ impl Engine<'_> {
     }
 
     /// Nobody needs a flow any more. Returns whether that ends it.
-    fn cancel(&mut self, traffic: &mut Traffic, flow: InTrace) -> bool {
+    fn cancel(&mut self, traffic: &mut Traffic, flow: FlowOf) -> bool {
         if self.parts.records.has_flow_ended(self.parts.ids.number(flow)) {
             return false;
         }
@@ -128,7 +125,7 @@ impl Engine<'_> {
             Place::Member(id) => {
                 self.interrupt(traffic);
                 let sent = traffic.cancel(id);
-                self.parts.records.waste(flow.0, sent);
+                self.parts.records.waste(flow.coflow, sent);
             }
         }
         self.record_cancelled(flow, traffic.now());
@@ -137,7 +134,7 @@ impl Engine<'_> {
     }
 
     /// A flow has ended because nobody needs it.
-    pub(super) fn record_cancelled(&mut self, flow: InTrace, now: Time) {
+    pub(super) fn record_cancelled(&mut self, flow: FlowOf, now: Time) {
         let number = self.parts.ids.number(flow);
         self.parts.records.cancel(number, now);
     }
@@ -146,16 +143,17 @@ impl Engine<'_> {
     fn move_flow(
         &mut self,
         traffic: &mut Traffic,
-        flow: InTrace,
-        to: (Option<u32>, Option<u32>),
+        flow: FlowOf,
+        src: Option<u32>,
+        dst: Option<u32>,
     ) -> Option<Change> {
         if self.parts.records.has_flow_ended(self.parts.ids.number(flow)) {
             return None;
         }
-        let spec = &self.workload.coflows[flow.0 as usize].flows[flow.1 as usize];
+        let spec = &self.workload.coflows[flow.coflow as usize].flows[flow.flow as usize];
         let place = self.place(traffic, flow);
         let number = self.present_number(flow);
-        self.parts.cluster.move_flow(flow, spec, to);
+        self.parts.cluster.move_flow(flow, spec, src, dst);
         match place {
             Place::NotYet => None,
             Place::Newcomer => {
@@ -172,7 +170,7 @@ impl Engine<'_> {
     }
 
     /// A flow of a coflow that is present begins again between other ports.
-    fn move_member(&mut self, traffic: &mut Traffic, flow: InTrace, id: FlowId) -> Option<Event> {
+    fn move_member(&mut self, traffic: &mut Traffic, flow: FlowOf, id: FlowId) -> Option<Event> {
         self.interrupt(traffic);
         let coflow = traffic.state().coflow(id.coflow);
         let demand = coflow.demand();
@@ -180,14 +178,14 @@ impl Engine<'_> {
         let has_started = is_active || coflow.is_suspended(id.index);
         let before = demand.links().to_vec();
         let sent = traffic.cancel(id);
-        self.parts.records.waste(flow.0, sent);
+        self.parts.records.waste(flow.coflow, sent);
         let index = self.parts.ids.move_flow(self.workload, flow);
         if !self.parts.sees_coflows {
             self.parts.ids.end_flow(self.parts.ids.number(flow));
             self.let_arrive(traffic, flow);
             return Some(Event::FlowsArrived);
         }
-        let spec = &self.workload.coflows[flow.0 as usize].flows[flow.1 as usize];
+        let spec = &self.workload.coflows[flow.coflow as usize].flows[flow.flow as usize];
         let spec: FlowSpec = self.parts.cluster.spec(flow, spec);
         let named = FlowId {
             coflow: id.coflow,
@@ -195,7 +193,7 @@ impl Engine<'_> {
         };
         if self.parts.regroups {
             // The coflow may be a group of the policy's own making.
-            let number = flow_number((flow.0, index));
+            let number = flow_number(FlowOf { flow: index, ..flow });
             traffic.state_mut().expect_joined(id.coflow, std::iter::once(number));
         }
         traffic.extend(id.coflow, std::iter::once(spec));
@@ -210,8 +208,8 @@ impl Engine<'_> {
         Some(Event::FlowsStarted(id.coflow))
     }
 
-    fn place(&self, traffic: &Traffic, flow: InTrace) -> Place {
-        if !self.parts.records.is_released(flow.0) {
+    fn place(&self, traffic: &Traffic, flow: FlowOf) -> Place {
+        if !self.parts.records.is_released(flow.coflow) {
             return Place::NotYet;
         }
         let id = self.parts.ids.flow(flow);
@@ -230,8 +228,8 @@ impl Engine<'_> {
     }
 
     /// The number by which a flow is known to core that belongs to no coflow of the trace there.
-    pub(super) fn present_number(&self, flow: InTrace) -> u64 {
-        flow_number((flow.0, self.parts.ids.present_index(flow)))
+    pub(super) fn present_number(&self, flow: FlowOf) -> u64 {
+        flow_number(FlowOf { flow: self.parts.ids.present_index(flow), ..flow })
     }
 
     /// Has all rates decided again from nothing.
@@ -256,8 +254,8 @@ impl Engine<'_> {
         let waits = |id: &&CoflowId| state.coflow(**id).suspended().next().is_some();
         let id = *state.present().iter().find(waits)?;
         let index = state.coflow(id).suspended().next()?;
-        let (trace_index, _) = flow_in_trace(state, FlowId { coflow: id, index });
-        Some(&self.workload.coflows[trace_index as usize].id)
+        let flow = flow_in_trace(state, FlowId { coflow: id, index });
+        Some(&self.workload.coflows[flow.coflow as usize].id)
     }
 }
 

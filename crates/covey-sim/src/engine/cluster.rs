@@ -4,12 +4,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use covey_core::state::{FlowSpec, State};
 use covey_core::{Attempts, Fabric, FlowId, LinkId, PortId, Time};
-use covey_trace::{ClusterEvent, Flow, Part, Workload};
+use covey_trace::{ClusterEvent, Flow, FlowOf, Part, Workload};
 
 use crate::error::SimError;
-
-/// A flow of the trace: the index of its coflow, and its own.
-pub(super) type InTrace = (u32, u32);
 
 /// The state of the cluster.
 #[derive(Debug, Default)]
@@ -22,15 +19,28 @@ pub(super) struct Cluster {
     /// Which flows of a coflow are attempts of one transfer, by the index of the coflow.
     attempts: BTreeMap<u32, Attempts>,
     /// Flows that nobody needs any more, and that have not ended.
-    pub needless: Vec<InTrace>,
+    pub needless: Vec<FlowOf>,
     /// Transfers of which an attempt has ended, each by its coflow and its first attempt.
-    carried: BTreeSet<InTrace>,
+    carried: BTreeSet<FlowOf>,
     /// Flows that were cancelled before they started.
-    cancelled: BTreeSet<InTrace>,
-    /// The ports of flows that have moved.
-    moved: BTreeMap<InTrace, (u32, u32)>,
+    cancelled: BTreeSet<FlowOf>,
+    /// Flows that have moved.
+    moved: BTreeMap<FlowOf, Ends>,
     /// Flows that have started although they cannot be served.
     pub stranded: Vec<FlowId>,
+}
+
+/// The ports of a flow.
+#[derive(Debug, Clone, Copy)]
+struct Ends {
+    src: u32,
+    dst: u32,
+}
+
+impl Ends {
+    fn of(flow: &Flow) -> Ends {
+        Ends { src: flow.src, dst: flow.dst }
+    }
 }
 
 /// The parts of the network that carry nothing.
@@ -133,32 +143,33 @@ impl Cluster {
 
     /// A flow has ended. Other attempts of its transfer are needless. Returns whether it has carried its bytes for
     /// nothing, because another attempt was as fast.
-    pub fn ended(&mut self, (coflow, flow): InTrace) -> bool {
-        let Some(attempts) = self.attempts.get(&coflow) else { return false };
-        let is_first = self.carried.insert((coflow, attempts.transfer(flow)));
-        self.needless.extend(attempts.others(flow).map(|other| (coflow, other)));
+    pub fn ended(&mut self, flow: FlowOf) -> bool {
+        let Some(attempts) = self.attempts.get(&flow.coflow) else { return false };
+        let attempt = |of: u32| FlowOf { flow: of, ..flow };
+        let is_first = self.carried.insert(attempt(attempts.transfer(flow.flow)));
+        self.needless.extend(attempts.others(flow.flow).map(attempt));
         !is_first
     }
 
     /// Whether a flow was cancelled before its coflow was there, or before it started.
-    pub fn is_cancelled(&self, flow: InTrace) -> bool {
+    pub fn is_cancelled(&self, flow: FlowOf) -> bool {
         self.cancelled.contains(&flow)
     }
 
     /// A flow is cancelled before its coflow is there, or before it starts.
-    pub fn cancel_early(&mut self, flow: InTrace) {
+    pub fn cancel_early(&mut self, flow: FlowOf) {
         self.cancelled.insert(flow);
     }
 
     /// A flow goes between other ports from now on.
-    pub fn move_flow(&mut self, in_trace: InTrace, flow: &Flow, to: (Option<u32>, Option<u32>)) {
-        let (src, dst) = self.moved.entry(in_trace).or_insert((flow.src, flow.dst));
-        (*src, *dst) = (to.0.unwrap_or(*src), to.1.unwrap_or(*dst));
+    pub fn move_flow(&mut self, in_trace: FlowOf, flow: &Flow, src: Option<u32>, dst: Option<u32>) {
+        let ends = self.moved.entry(in_trace).or_insert_with(|| Ends::of(flow));
+        *ends = Ends { src: src.unwrap_or(ends.src), dst: dst.unwrap_or(ends.dst) };
     }
 
     /// A flow as it is at present, or when its coflow comes.
-    pub fn spec(&self, in_trace: InTrace, flow: &Flow) -> FlowSpec {
-        let (src, dst) = self.moved.get(&in_trace).copied().unwrap_or((flow.src, flow.dst));
+    pub fn spec(&self, in_trace: FlowOf, flow: &Flow) -> FlowSpec {
+        let Ends { src, dst } = self.moved.get(&in_trace).copied().unwrap_or(Ends::of(flow));
         let bytes = if self.cancelled.contains(&in_trace) { 0.0 } else { flow.bytes };
         FlowSpec { src: PortId(src), dst: PortId(dst), bytes }
     }

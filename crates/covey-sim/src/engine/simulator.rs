@@ -6,7 +6,7 @@ use covey_core::{AnyPolicy, Codec, Fabric, Observed, TenantId, Time};
 use covey_trace::observe::{HOSTS_ALONE, appear};
 use covey_trace::{Availability, Workload};
 
-use super::event_loop::{Engine, Parts};
+use super::world::{Parts, SimulatedWorld};
 use crate::error::SimError;
 use crate::observer::{Observer, Round};
 use crate::outcome::Outcome;
@@ -147,8 +147,9 @@ impl Simulator {
             None => appear(workload, &HOSTS_ALONE),
         };
         self.parts.tenants.clone_from(&self.tenants);
-        let run = Engine::start(&mut self.parts, workload, appearing, &driver, self.barrier);
-        let result = run.and_then(|mut engine| run_all(&mut engine, &mut driver, name, observer));
+        let run =
+            SimulatedWorld::start(&mut self.parts, workload, appearing, &driver, self.barrier);
+        let result = run.and_then(|mut world| run_all(&mut world, &mut driver, name, observer));
         self.traffic = Some(driver.into_traffic());
         result.map(|()| self.parts.records.take())
     }
@@ -182,7 +183,7 @@ fn check_resolution(workload: &Workload, fabric: &Fabric) -> Result<(), SimError
 
 /// Runs one round after another until there are no more events.
 fn run_all(
-    engine: &mut Engine<'_>,
+    world: &mut SimulatedWorld<'_>,
     driver: &mut Driver<'_>,
     policy: &str,
     observer: &mut dyn Observer,
@@ -191,38 +192,38 @@ fn run_all(
     let mut idle = 0;
     let mut stands_still = false;
     loop {
-        let next = engine.next_round(driver);
+        let next = world.next_round(driver);
         if !next.comes() || idle > PATIENCE {
             let has_stopped = next.comes() && stands_still;
-            return check_all_ended(engine, driver.traffic(), policy(), has_stopped);
+            return check_all_ended(world, driver.traffic(), policy(), has_stopped);
         }
         stands_still = next <= driver.traffic().now();
-        engine.records().count_round();
+        world.records().count_round();
         let time_s = next.as_secs();
-        let decided = driver.round(next, engine);
+        let decided = driver.round(next, world);
         decided.map_err(|source| SimError::Plan { policy: policy(), time_s, source })?;
         let traffic = driver.traffic();
         let (state, allocator) = (traffic.state(), traffic.allocator());
-        let (done, left) = (engine.records().done(), engine.left());
+        let (done, left) = (world.records().done(), world.left());
         let round = Round { now: next, done, left, state, allocator };
         if observer.round(&round).is_break() {
             return Err(SimError::Interrupted);
         }
-        idle = if engine.is_idle() || stands_still { idle + 1 } else { 0 };
+        idle = if world.is_idle() || stands_still { idle + 1 } else { 0 };
     }
 }
 
 /// Checks that every coflow has ended at the end of the run. `has_stopped` is true if the run ended
 /// because time no longer advances.
 fn check_all_ended(
-    engine: &Engine<'_>,
+    world: &SimulatedWorld<'_>,
     traffic: &Traffic,
     policy: String,
     has_stopped: bool,
 ) -> Result<(), SimError> {
-    let Some((coflow, is_released)) = engine.stuck(traffic) else { return Ok(()) };
-    if let Some(coflow) = engine.first_waiting(traffic).map(str::to_owned) {
-        let (unfinished, coflows) = engine.unended();
+    let Some((coflow, is_released)) = world.stuck(traffic) else { return Ok(()) };
+    if let Some(coflow) = world.first_waiting(traffic).map(str::to_owned) {
+        let (unfinished, coflows) = world.unended();
         let time_s = traffic.now().as_secs();
         return Err(SimError::NeverReturns { policy, time_s, unfinished, coflows, coflow });
     }

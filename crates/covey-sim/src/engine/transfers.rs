@@ -4,7 +4,7 @@ use covey_alloc::Traffic;
 use covey_core::{Answer, CoflowId, FlowId, LinkId, Ranking, Time, Wake, WakeId, Wakes};
 use covey_trace::Availability;
 
-use crate::integration::{CoflowFluids, Integration, Integrator, Network};
+use crate::integration::{CoflowFluids, FlowAt, Integration, Integrator, Network};
 use crate::processors::Processors;
 
 /// Follows flows by the rates of the network and of the hosts' processors.
@@ -84,8 +84,8 @@ impl Transfers {
         self.integration.is_flow_level()
     }
 
-    /// Adds the flows that end now to `ending`, by coflow and position.
-    pub fn find_ending(&mut self, traffic: &mut Traffic, ending: &mut Vec<(CoflowId, usize)>) {
+    /// Adds the flows that end now to `ending`.
+    pub fn find_ending(&mut self, traffic: &mut Traffic, ending: &mut Vec<FlowAt>) {
         self.integration.find_ending(&mut Network::of(traffic), ending);
     }
 
@@ -182,7 +182,7 @@ impl Transfers {
             }
             network.allocator.touch(id);
             if toggle.hold {
-                let left = integration.hold(network, id, position);
+                let left = integration.hold(network, FlowAt::new(id, position));
                 network.state.hold(id, position, left);
                 network.allocator.adjust(network.state, id, position, -1.0);
             } else {

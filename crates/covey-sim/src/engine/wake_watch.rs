@@ -5,7 +5,7 @@ use covey_core::{CoflowId, LinkId, Sender, Time, Wake, WakeId, Wakes};
 
 use super::wake_calendar::WakeCalendar;
 use crate::dags::Dags;
-use crate::integration::{Integration, Pace};
+use crate::integration::{Due, Integration, Pace};
 
 /// The time of the next wake-up, and the wake-ups for bytes that have to be checked.
 ///
@@ -107,7 +107,7 @@ impl WakeWatch {
             self.calendar.clear();
             let mut first = self.first;
             for wake in self.moving(wakes, sent).filter_map(|id| wakes.at(id)) {
-                first = first.min(sent.when(wake, soon_after(others.min(first))).0);
+                first = first.min(sent.when(wake, soon_after(others.min(first))).time);
             }
             self.first = first;
         }
@@ -125,7 +125,7 @@ impl WakeWatch {
             let id = self.looking.pop().or_else(|| self.calendar.pop(soon_after(next)));
             let Some(id) = id else { break };
             let Some(wake) = wakes.at(id) else { continue };
-            let (time, earliest) = sent.when(wake, soon_after(next));
+            let Due { time, earliest } = sent.when(wake, soon_after(next));
             self.first = self.first.min(time);
             let soon = soon_after(others.min(self.first));
             if earliest <= soon {
@@ -143,7 +143,7 @@ impl WakeWatch {
             let mut reached = std::mem::take(&mut self.reached);
             let soon = soon_after(sent.now());
             let is_due = |id: &WakeId| {
-                wakes.at(*id).is_some_and(|wake| sent.when(wake, soon).0.due(sent.now()))
+                wakes.at(*id).is_some_and(|wake| sent.when(wake, soon).time.due(sent.now()))
             };
             if sent.flows.counted().is_some() {
                 let senders = self.senders.iter().flat_map(|&sender| wakes.ids_of(sender));
@@ -201,45 +201,39 @@ impl Sent<'_> {
         self.traffic.now()
     }
 
-    /// The time of a wake-up if rates stay, and a time before which it cannot come. The first need not be exact if
-    /// it is not earlier than `limit`.
-    fn when(&self, wake: Wake, limit: Time) -> (Time, Time) {
+    /// When a wake-up comes.
+    fn when(&self, wake: Wake, horizon: Time) -> Due {
         match wake {
-            Wake::At(time) => (time, time),
-            Wake::WhenSent(id, bytes) => self.when_sent((id, None), bytes, limit),
-            Wake::WhenPassed(id, link, bytes) => self.when_sent((id, Some(link)), bytes, limit),
-            Wake::WhenDagSent(external, bytes) => self.when_dag_sent(external, bytes, limit),
+            Wake::At(time) => Due::at(time, time),
+            Wake::WhenSent(id, bytes) => self.when_sent(id, None, bytes, horizon),
+            Wake::WhenPassed(id, link, bytes) => self.when_sent(id, Some(link), bytes, horizon),
+            Wake::WhenDagSent(external, bytes) => self.when_dag_sent(external, bytes, horizon),
             Wake::WhenFlowSent(id, bytes) => {
-                (self.flows.when_flow_sent(self.traffic, id, bytes, limit), self.now())
+                let time = self.flows.when_flow_sent(self.traffic, id, bytes, horizon);
+                Due::at(time, self.now())
             }
         }
     }
 
     /// As [`Sent::when`], for bytes of a coflow, in all or through a link.
-    fn when_sent(
-        &self,
-        (id, link): (CoflowId, Option<LinkId>),
-        bytes: f64,
-        limit: Time,
-    ) -> (Time, Time) {
+    fn when_sent(&self, id: CoflowId, link: Option<LinkId>, bytes: f64, horizon: Time) -> Due {
         let (flows, now) = (self.flows, self.now());
         if let Some(classes) = flows.counted() {
-            return classes.when_sent((id, link), bytes, (now, limit));
+            return classes.when_sent(id, link, bytes, now, horizon);
         }
         let time = match link {
             None if flows.is_flow_level() => flows.pace(self.traffic, id).when(bytes, now),
             None => flows.coflows().when_sent(id, bytes),
             Some(link) => flows.coflows().when_passed(self.traffic.state(), id, link, bytes),
         };
-        (time, now)
+        Due::at(time, now)
     }
 
     /// What a coflow sends, and the rate that links allow.
-    fn pace_and_limit(&self, id: CoflowId) -> (Pace, f64) {
+    fn pace_and_fastest(&self, id: CoflowId) -> (Pace, f64) {
         let (flows, now) = (self.flows, self.now());
         if let Some(classes) = flows.counted() {
-            let (sent, rate, fastest) = classes.sent_and_rates(id, now);
-            return (Pace { sent, rate }, fastest);
+            return classes.pace(id, now);
         }
         let pace = if flows.is_flow_level() {
             flows.pace(self.traffic, id)
@@ -250,23 +244,25 @@ impl Sent<'_> {
     }
 
     /// As [`Sent::when`], for the bytes of all coflows of a DAG together.
-    fn when_dag_sent(&self, external: u64, bytes: f64, limit: Time) -> (Time, Time) {
-        let Some((present, ended)) = self.dags.get(external) else {
-            return (Time::NEVER, Time::NEVER);
-        };
+    fn when_dag_sent(&self, external: u64, bytes: f64, horizon: Time) -> Due {
+        let Some((present, ended)) = self.dags.get(external) else { return Due::NEVER };
         if let &[id] = present {
             // The time does not depend on the number of calls.
-            return self.when_sent((id, None), bytes - ended, limit);
+            return self.when_sent(id, None, bytes - ended, horizon);
         }
         let (mut sent, mut rate, mut fastest) = (0.0, 0.0, 0.0);
         for &id in present {
-            let (of_one, fastest_of_one) = self.pace_and_limit(id);
+            let (of_one, fastest_of_one) = self.pace_and_fastest(id);
             sent += of_one.sent;
             rate += of_one.rate;
             fastest += fastest_of_one;
         }
         let (missing, now) = (bytes - ended - sent, self.now());
         let at = |rate: f64| if rate > 0.0 { now + missing / rate } else { Time::NEVER };
-        if missing <= 0.0 { (now, now) } else { (at(rate), at(fastest)) }
+        if missing <= 0.0 {
+            Due::at(now, now)
+        } else {
+            Due { time: at(rate), earliest: at(fastest) }
+        }
     }
 }

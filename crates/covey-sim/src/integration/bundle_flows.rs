@@ -3,14 +3,15 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use covey_core::{CoflowId, Ordered};
+use covey_core::Ordered;
+
+use super::integrator::FlowAt;
 
 /// A flow of a bundle. It ends when the bundle's service reaches its target, in bytes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Member {
     pub target: Ordered,
-    pub coflow: CoflowId,
-    pub position: u32,
+    pub flow: FlowAt,
 }
 
 /// The flows of one bundle. Most bundles have one, which needs no memory of its own: with strict
@@ -74,9 +75,9 @@ impl BundleFlows {
         }
     }
 
-    /// Removes a flow, by coflow and position. Returns its target if it was there.
-    pub fn remove(&mut self, coflow: CoflowId, position: u32) -> Option<f64> {
-        let is_it = |member: &Member| member.coflow == coflow && member.position == position;
+    /// Removes a flow. Returns its target if it was there.
+    pub fn remove(&mut self, flow: FlowAt) -> Option<f64> {
+        let is_it = |member: &Member| member.flow == flow;
         let target = self.iter().find(is_it)?.target.0;
         match self {
             BundleFlows::None | BundleFlows::One(_) => self.clear(),
@@ -88,10 +89,13 @@ impl BundleFlows {
 
 #[cfg(test)]
 mod tests {
+    use covey_core::CoflowId;
+
     use super::*;
 
     fn member(target: u32, position: u32) -> Member {
-        Member { target: Ordered(f64::from(target)), coflow: CoflowId(0), position }
+        let flow = FlowAt { coflow: CoflowId(0), position };
+        Member { target: Ordered(f64::from(target)), flow }
     }
 
     #[test]
@@ -103,9 +107,9 @@ mod tests {
             expected.push(member(position * 7 % 5, position));
             if position % 3 == 2 {
                 let gone = position / 2;
-                let target = expected.iter().position(|it| it.position == gone);
+                let target = expected.iter().position(|it| it.flow.position == gone);
                 let target = target.map(|k| expected.remove(k).target.0);
-                assert_eq!(flows.remove(CoflowId(0), gone), target);
+                assert_eq!(flows.remove(member(0, gone).flow), target);
             }
             if position % 4 == 3 || position % 10 > 5 {
                 expected.sort_unstable();

@@ -11,8 +11,9 @@ use covey_core::state::State;
 use covey_core::{CoflowId, FlowId, LinkId, Ordered, Time, Wake};
 
 use super::bundle_flows::{BundleFlows, Member};
-use super::integrator::{Integrator, Network, left_in, write_left};
-use super::services::Services;
+use super::integrator::{FlowAt, Integrator, Network, left_in, write_left};
+use super::readings::{Due, Pace};
+use super::services::{Reading, Services};
 use super::tallies::Tallies;
 
 /// The flows of one bundle.
@@ -33,6 +34,23 @@ impl Bundle {
     }
 }
 
+/// A flow that comes into a bundle.
+#[derive(Debug, Clone, Copy)]
+struct Moving {
+    flow: FlowAt,
+    bundle: u32,
+    /// Bytes.
+    left: f64,
+}
+
+/// A flow's place in a bundle.
+#[derive(Debug, Clone, Copy)]
+struct Seat {
+    bundle: u32,
+    /// The flow ends when the bundle's service is this.
+    target: f64,
+}
+
 /// All flows that have a class.
 #[derive(Debug, Default)]
 pub(crate) struct ClassFlows {
@@ -48,8 +66,8 @@ pub(crate) struct ClassFlows {
     /// By [`CoflowId`] and position, the targets of flows; NaN if a flow is in no bundle. The allocator knows in which
     /// a flow is.
     targets: Vec<Vec<f64>>,
-    /// Working memory: flows that change their bundle, with bytes left.
-    moving: Vec<(CoflowId, u32, u32, f64)>,
+    /// Working memory.
+    moving: Vec<Moving>,
     /// Working memory: bundles that count in a new tally.
     counted: Vec<u32>,
 }
@@ -64,15 +82,13 @@ impl ClassFlows {
         limit.class * self.links + limit.link
     }
 
-    /// The number of the link and class to which a bundle with flows is attached, and the service there up to `now`.
-    fn place(&self, bundle: u32, now: Time) -> (usize, f64) {
-        let limit =
-            self.services.limit_of(bundle as usize).expect("a bundle with flows is attached");
-        (limit, self.services.served(limit, now))
+    /// The service of the limit to which a bundle with flows is attached, up to `now`.
+    fn reading(&self, bundle: u32, now: Time) -> Reading {
+        self.services.reading(bundle as usize, now).expect("a bundle with flows is attached")
     }
 
     /// A flow counts from now on in the tallies of its coflow (`by = 1`), or not any more (`by = -1`).
-    fn count(&mut self, state: &State, flow: (CoflowId, u32), at: (usize, f64), by: i32) {
+    fn count(&mut self, state: &State, flow: FlowAt, at: Reading, by: i32) {
         if !self.tallies.is_empty() {
             self.tallies.count(state, flow, at, by);
         }
@@ -122,11 +138,10 @@ impl ClassFlows {
         let mut look_at = |position: usize| {
             // What was sent when it was last written down. A flow that has not started has sent nothing.
             sent += coflow.sent_at(position);
-            if let Some((bundle, target)) = shares.and_then(|it| self.seat(it, id, position)) {
-                let left = (target - self.served(bundle, self.now))
-                    * self.unit(state, id, position as u32);
-                sent += left_in(state, id, position) - left;
-                at.push(bundle);
+            let flow = FlowAt::new(id, position);
+            if let Some(seat) = shares.and_then(|shares| self.seat(shares, flow)) {
+                sent += left_in(state, flow) - self.left_at(state, seat, flow, self.now);
+                at.push(seat.bundle);
             }
         };
         match link {
@@ -135,17 +150,21 @@ impl ClassFlows {
         }
         self.tallies.begin(state, id, link, sent, self.now);
         for &bundle in &at {
-            let place = self.place(bundle, self.now);
-            self.tallies.count_one(id, link, place);
+            self.tallies.count_one(id, link, self.reading(bundle, self.now));
         }
         self.counted = at;
     }
 
-    /// The bundle of a flow, and its target, if it is in one.
-    fn seat(&self, shares: &ClassShares, id: CoflowId, position: usize) -> Option<(u32, f64)> {
-        let target = *self.targets.get(id.index())?.get(position)?;
-        let bundle = shares.bundle(id, position)?;
-        (!target.is_nan()).then_some((bundle, target))
+    /// The place of a flow, if it is in a bundle.
+    fn seat(&self, shares: &ClassShares, flow: FlowAt) -> Option<Seat> {
+        let target = *self.targets.get(flow.coflow.index())?.get(flow.place())?;
+        let bundle = shares.bundle(flow.coflow, flow.place())?;
+        (!target.is_nan()).then_some(Seat { bundle, target })
+    }
+
+    /// Bytes left at `now` of a flow in a bundle.
+    fn left_at(&self, state: &State, seat: Seat, flow: FlowAt, now: Time) -> f64 {
+        (seat.target - self.served(seat.bundle, now)) * self.unit(state, flow)
     }
 
     /// Bytes left of an active flow at `now`.
@@ -153,16 +172,13 @@ impl ClassFlows {
         &self,
         state: &State,
         shares: Option<&ClassShares>,
-        (id, position): (CoflowId, usize),
+        flow: FlowAt,
         now: Time,
     ) -> f64 {
-        let seat = shares.and_then(|shares| self.seat(shares, id, position));
-        seat.map_or_else(
-            || left_in(state, id, position),
-            |(bundle, target)| {
-                (target - self.served(bundle, now)) * self.unit(state, id, position as u32)
-            },
-        )
+        match shares.and_then(|shares| self.seat(shares, flow)) {
+            Some(seat) => self.left_at(state, seat, flow, now),
+            None => left_in(state, flow),
+        }
     }
 
     /// Writes the bytes left of the flows of one coflow into the state, but not what is left at links, which nobody
@@ -183,21 +199,21 @@ impl ClassFlows {
         }
     }
 
-    /// Bytes that a coflow has sent by `now`, its rate and the rate that its links allow in bytes per second, if
-    /// it is counted.
-    pub(crate) fn sent_and_rates(&self, id: CoflowId, now: Time) -> (f64, f64, f64) {
-        self.tallies.sent(id, None, now, &self.services)
+    /// What a coflow sends, and the bytes per second that its links allow; nothing if it is not counted.
+    pub(crate) fn pace(&self, id: CoflowId, now: Time) -> (Pace, f64) {
+        self.tallies.pace(id, now, &self.services)
     }
 
-    /// The time at which a coflow will have sent so many bytes, in all or through a link, if rates stay, and a time
-    /// before which it cannot have sent them. The first need not be exact if it is not earlier than `limit`.
+    /// When a coflow will have sent so many bytes, in all or through a link.
     pub(crate) fn when_sent(
         &self,
-        (id, link): (CoflowId, Option<LinkId>),
+        id: CoflowId,
+        link: Option<LinkId>,
         bytes: f64,
-        (now, limit): (Time, Time),
-    ) -> (Time, Time) {
-        self.tallies.when((id, link), bytes, (now, limit), &self.services)
+        now: Time,
+        horizon: Time,
+    ) -> Due {
+        self.tallies.when(id, link, bytes, now, horizon, &self.services)
     }
 
     /// Takes all flows out of their bundles.
@@ -208,11 +224,12 @@ impl ClassFlows {
     }
 
     /// Sets the target of a flow: NaN if it is in no bundle any more.
-    fn set_target(&mut self, id: CoflowId, position: u32, target: f64) {
-        if self.targets.len() <= id.index() {
-            self.targets.resize_with(id.index() + 1, Vec::new);
+    fn set_target(&mut self, flow: FlowAt, target: f64) {
+        let (coflow, position) = (flow.coflow.index(), flow.place());
+        if self.targets.len() <= coflow {
+            self.targets.resize_with(coflow + 1, Vec::new);
         }
-        let (targets, position) = (&mut self.targets[id.index()], position as usize);
+        let targets = &mut self.targets[coflow];
         if targets.len() <= position {
             targets.resize(position + 1, f64::NAN);
         }
@@ -220,22 +237,22 @@ impl ClassFlows {
     }
 
     /// What a flow counts for.
-    fn unit(&self, state: &State, coflow: CoflowId, position: u32) -> f64 {
-        self.measure.of(state.coflow(coflow).progress().size[position as usize])
+    fn unit(&self, state: &State, flow: FlowAt) -> f64 {
+        self.measure.of(state.coflow(flow.coflow).progress().size[flow.place()])
     }
 
     /// Service of a bundle with flows up to `now`.
     fn served(&self, bundle: u32, now: Time) -> f64 {
-        self.bundles[bundle as usize].base + self.place(bundle, now).1
+        self.bundles[bundle as usize].base + self.reading(bundle, now).served
     }
 
     /// Bytes left of a flow that is taken out of its bundle.
-    fn take_out(&mut self, state: &State, bundle: u32, coflow: CoflowId, position: u32) -> f64 {
+    fn take_out(&mut self, state: &State, bundle: u32, flow: FlowAt) -> f64 {
         let Some(it) = self.bundles.get_mut(bundle as usize) else { return 0.0 };
-        let Some(target) = it.flows.remove(coflow, position) else { return 0.0 };
-        self.set_target(coflow, position, f64::NAN);
-        let left = (target - self.served(bundle, self.now)) * self.unit(state, coflow, position);
-        self.count(state, (coflow, position), self.place(bundle, self.now), -1);
+        let Some(target) = it.flows.remove(flow) else { return 0.0 };
+        self.set_target(flow, f64::NAN);
+        let left = self.left_at(state, Seat { bundle, target }, flow, self.now);
+        self.count(state, flow, self.reading(bundle, self.now), -1);
         self.bundles[bundle as usize].aim(&mut self.services, bundle as usize);
         left.max(0.0)
     }
@@ -245,64 +262,58 @@ impl ClassFlows {
         let Some(first) = self.bundles.get(bundle as usize).and_then(|it| it.flows.first()) else {
             return;
         };
-        let (to, from) = (self.number(shares.limit(bundle)), self.place(bundle, self.now));
-        if from.0 == to {
+        let (to, from) = (self.number(shares.limit(bundle)), self.reading(bundle, self.now));
+        if from.limit == to {
             return;
         }
         let left = first.target.0 - self.served(bundle, self.now);
         let target = self.services.attach(bundle as usize, to, left, self.now);
         self.bundles[bundle as usize].base = first.target.0 - target;
         if !self.tallies.is_empty() {
-            let new = self.place(bundle, self.now);
+            let to = self.reading(bundle, self.now);
             for member in self.bundles[bundle as usize].flows.iter() {
-                self.tallies.recount(state, (member.coflow, member.position), (from, new));
+                self.tallies.recount(state, member.flow, from, to);
             }
         }
     }
 
-    /// Adds a flow with `left` bytes to a bundle.
-    fn add(
-        &mut self,
-        state: &State,
-        shares: &ClassShares,
-        bundle: u32,
-        (coflow, position): (CoflowId, u32),
-        left: f64,
-    ) {
+    /// Adds a flow to a bundle.
+    fn add(&mut self, state: &State, shares: &ClassShares, moving: Moving) {
+        let Moving { flow, bundle, left } = moving;
         let number = bundle as usize;
         if self.bundles.len() <= number {
             self.bundles.resize_with(number + 1, Bundle::default);
         }
-        let left = left / self.unit(state, coflow, position);
+        let left = left / self.unit(state, flow);
         let is_first = self.bundles[number].flows.is_empty();
         let target = if is_first { left } else { self.served(bundle, self.now) + left };
         let it = &mut self.bundles[number];
-        it.flows.push(Member { target: Ordered(target), coflow, position });
+        it.flows.push(Member { target: Ordered(target), flow });
         if is_first {
-            let limit = shares.limit(bundle);
-            let limit = limit.class * self.links + limit.link;
-            it.base = target - self.services.attach(number, limit, left, self.now);
+            let limit = self.number(shares.limit(bundle));
+            let from = self.services.attach(number, limit, left, self.now);
+            self.bundles[number].base = target - from;
         } else {
             it.aim(&mut self.services, number);
         }
-        self.set_target(coflow, position, target);
-        self.count(state, (coflow, position), self.place(bundle, self.now), 1);
+        self.set_target(flow, target);
+        self.count(state, flow, self.reading(bundle, self.now), 1);
     }
 
     /// Takes the flows that end now out of their bundles, and adds them to `ending`.
-    fn take_finished(&mut self, state: &State, ending: &mut Vec<(CoflowId, usize)>) {
+    fn take_finished(&mut self, state: &State, ending: &mut Vec<FlowAt>) {
         let ClassFlows { now, services, bundles, targets, tallies, .. } = self;
         services.take_ends(*now, |services, bundle, reached| {
             let it = &mut bundles[bundle];
             while let Some(first) = it.flows.first()
                 && first.target.0 - it.base <= reached
             {
-                let (id, position) = (first.coflow, first.position);
-                ending.push((id, position as usize));
+                let flow = first.flow;
+                ending.push(flow);
                 it.flows.pop();
-                targets[id.index()][position as usize] = f64::NAN;
-                if let Some(limit) = services.limit_of(bundle).filter(|_| !tallies.is_empty()) {
-                    tallies.count(state, (id, position), (limit, services.served(limit, *now)), -1);
+                targets[flow.coflow.index()][flow.place()] = f64::NAN;
+                if let Some(at) = services.reading(bundle, *now).filter(|_| !tallies.is_empty()) {
+                    tallies.count(state, flow, at, -1);
                 }
             }
             it.aim(services, bundle);
@@ -329,7 +340,7 @@ impl Integrator for ClassFlows {
         self.services.next()
     }
 
-    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
+    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<FlowAt>) {
         self.now = network.now;
         if self.next_end().due(network.now) {
             self.take_finished(network.state, ending);
@@ -348,13 +359,14 @@ impl Integrator for ClassFlows {
         let mut moving = std::mem::take(&mut self.moving);
         moving.clear();
         for it in shares.rebundled() {
+            let flow = FlowAt { coflow: it.coflow, position: it.position };
             let left = match it.from {
-                Some(from) => self.take_out(state, from, it.coflow, it.position),
-                None => left_in(state, it.coflow, it.position as usize),
+                Some(from) => self.take_out(state, from, flow),
+                None => left_in(state, flow),
             };
             match it.to {
-                Some(to) => moving.push((it.coflow, it.position, to, left)),
-                None => write_left(state, it.coflow, it.position, left),
+                Some(bundle) => moving.push(Moving { flow, bundle, left }),
+                None => write_left(state, flow, left),
             }
         }
         for bundle in shares.moved_bundles() {
@@ -365,8 +377,8 @@ impl Integrator for ClassFlows {
             let level = Some(shares.level(limit)).filter(|level| *level < f64::INFINITY);
             self.services.set_level(self.number(limit), level.unwrap_or(0.0), self.now);
         }
-        for &(coflow, position, bundle, left) in &moving {
-            self.add(state, shares, bundle, (coflow, position), left);
+        for &flow in &moving {
+            self.add(state, shares, flow);
         }
         self.moving = moving;
         self.services.update();
@@ -380,10 +392,9 @@ impl Integrator for ClassFlows {
             }
             let served = self.served(number, self.now);
             for member in bundle.flows.iter() {
-                let unit = self.unit(network.state, member.coflow, member.position);
-                let (_, progress) = network.state.progress_mut(member.coflow);
-                let left = (member.target.0 - served) * unit;
-                progress.left[member.position as usize] = left / progress.scale;
+                let left = (member.target.0 - served) * self.unit(network.state, member.flow);
+                let (_, progress) = network.state.progress_mut(member.flow.coflow);
+                progress.left[member.flow.place()] = left / progress.scale;
             }
         }
         for k in 0..network.state.present().len() {
@@ -398,23 +409,24 @@ impl Integrator for ClassFlows {
         }
     }
 
-    fn hold(&mut self, network: &mut Network<'_>, id: CoflowId, position: usize) -> f64 {
+    fn hold(&mut self, network: &mut Network<'_>, flow: FlowAt) -> f64 {
         self.now = network.now;
-        let bundle = network.allocator.class_shares().and_then(|it| it.bundle(id, position));
-        match bundle {
+        let shares = network.allocator.class_shares();
+        match shares.and_then(|shares| shares.bundle(flow.coflow, flow.place())) {
             Some(bundle) => {
-                let left = self.take_out(network.state, bundle, id, position as u32);
+                let left = self.take_out(network.state, bundle, flow);
                 self.services.update();
                 left
             }
-            None => left_in(network.state, id, position),
+            None => left_in(network.state, flow),
         }
     }
 
     fn restart(&mut self, network: &mut Network<'_>, flow: FlowId) {
         let position = network.state.coflow(flow.coflow).demand().position(flow.index);
-        let left = self.hold(network, flow.coflow, position);
-        write_left(network.state, flow.coflow, position as u32, left);
+        let at = FlowAt::new(flow.coflow, position);
+        let left = self.hold(network, at);
+        write_left(network.state, at, left);
         network.state.restart(flow);
         // The flow starts again, in its class.
         network.allocator.adjust(network.state, flow.coflow, position, -1.0);

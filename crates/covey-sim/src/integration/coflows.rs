@@ -5,7 +5,7 @@ use covey_core::state::{CoflowState, State};
 use covey_core::{CoflowId, Demand, FlowId, LinkId, Time};
 
 use super::fluid::Fluid;
-use super::integrator::{Integrator, Network};
+use super::integrator::{FlowAt, Integrator, Network};
 use super::meters::Meters;
 use super::moving::Moving;
 
@@ -127,9 +127,9 @@ impl CoflowFluids {
     }
 
     /// Bytes left of an unfinished flow at `now`, whether or not they are written back.
-    pub(crate) fn left(&self, state: &State, id: CoflowId, position: usize, now: Time) -> f64 {
-        let coflow = state.coflow(id);
-        self.fluids[id.index()].left(coflow.progress(), position, now)
+    pub(crate) fn left(&self, state: &State, flow: FlowAt, now: Time) -> f64 {
+        let coflow = state.coflow(flow.coflow);
+        self.fluids[flow.coflow.index()].left(coflow.progress(), flow.place(), now)
     }
 
     /// The time at which a coflow will have sent `bytes` if rates stay.
@@ -138,15 +138,15 @@ impl CoflowFluids {
     }
 
     /// The time at which the first flow of a coflow will have sent `bytes` if rates stay. The time
-    /// need not be exact if it is not earlier than `limit`.
+    /// need not be exact if it is not earlier than the `horizon`.
     pub(crate) fn when_flow_sent(
         &self,
         state: &State,
         id: CoflowId,
         bytes: f64,
-        limit: Time,
+        horizon: Time,
     ) -> Time {
-        self.fluids[id.index()].when_flow_sent(state.coflow(id), bytes, limit)
+        self.fluids[id.index()].when_flow_sent(state.coflow(id), bytes, horizon)
     }
 
     /// Finds the coflows that reach a limit at a link by `now`. [`CoflowFluids::found`] has them in
@@ -287,14 +287,14 @@ impl Integrator for CoflowFluids {
         self.moving.all().iter().map(next).fold(Time::NEVER, Time::min)
     }
 
-    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
+    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<FlowAt>) {
         let CoflowFluids { moving, fluids, .. } = self;
         moving.find(network.state, |id| fluids[id.index()].next().due(network.now));
         for &id in moving.found() {
             let (demand, progress) = network.state.progress_mut(id);
             let fluid = &mut fluids[id.index()];
             let before = ending.len();
-            fluid.finish(demand, progress, network.now, |p| ending.push((id, p)));
+            fluid.finish(demand, progress, network.now, |p| ending.push(FlowAt::new(id, p)));
             ending[before..].sort_unstable();
             network.state.note_event(id);
         }
@@ -366,9 +366,9 @@ impl Integrator for CoflowFluids {
 
     fn before_toggles(&mut self, _: &mut Network<'_>, _: bool) {}
 
-    fn hold(&mut self, network: &mut Network<'_>, id: CoflowId, position: usize) -> f64 {
-        let (demand, progress) = network.state.progress_mut(id);
-        self.fluids[id.index()].hold(demand, progress, position, network.now)
+    fn hold(&mut self, network: &mut Network<'_>, flow: FlowAt) -> f64 {
+        let (demand, progress) = network.state.progress_mut(flow.coflow);
+        self.fluids[flow.coflow.index()].hold(demand, progress, flow.place(), network.now)
     }
 
     fn before_let_go(&mut self, network: &mut Network<'_>, id: CoflowId) {

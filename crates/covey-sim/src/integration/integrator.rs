@@ -21,16 +21,35 @@ impl Network<'_> {
     }
 }
 
+/// A flow, by its coflow and its position in that coflow's demand.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct FlowAt {
+    pub coflow: CoflowId,
+    pub position: u32,
+}
+
+impl FlowAt {
+    /// A position as an index of a list.
+    pub fn new(coflow: CoflowId, position: usize) -> FlowAt {
+        FlowAt { coflow, position: position as u32 }
+    }
+
+    /// The position, as an index of a list.
+    pub fn place(self) -> usize {
+        self.position as usize
+    }
+}
+
 /// Bytes left of a flow, as they were written last.
-pub(super) fn left_in(state: &State, id: CoflowId, position: usize) -> f64 {
-    let progress = state.coflow(id).progress();
-    progress.left[position] * progress.scale
+pub(super) fn left_in(state: &State, flow: FlowAt) -> f64 {
+    let progress = state.coflow(flow.coflow).progress();
+    progress.left[flow.place()] * progress.scale
 }
 
 /// Writes into the state that `left` bytes are left of a flow.
-pub(super) fn write_left(state: &mut State, id: CoflowId, position: u32, left: f64) {
-    let (demand, progress) = state.progress_mut(id);
-    let position = position as usize;
+pub(super) fn write_left(state: &mut State, flow: FlowAt, left: f64) {
+    let (demand, progress) = state.progress_mut(flow.coflow);
+    let position = flow.place();
     let left = left / progress.scale;
     let less = progress.left[position] - left;
     progress.left[position] = left;
@@ -50,9 +69,8 @@ pub(crate) trait Integrator {
     /// The time of the next end of a flow, or of the next limit reached, if rates stay.
     fn next_end(&self) -> Time;
 
-    /// Adds the flows that end now to `ending`, by coflow and position, in an order that does not
-    /// depend on ports. A flow may be named twice.
-    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>);
+    /// Adds the flows that end now to `ending`, in an order that does not depend on ports. A flow may be named twice.
+    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<FlowAt>);
 
     /// Updates the state that sharing reads. Call it before the allocator shares links.
     fn prepare(&mut self, network: &mut Network<'_>);
@@ -94,9 +112,8 @@ pub(crate) trait Integrator {
     fn before_toggles(&mut self, network: &mut Network<'_>, holds: bool);
 
     /// A flow is not sent for a while. Returns its bytes left.
-    fn hold(&mut self, network: &mut Network<'_>, id: CoflowId, position: usize) -> f64 {
-        let progress = network.state.coflow(id).progress();
-        progress.left[position] * progress.scale
+    fn hold(&mut self, network: &mut Network<'_>, flow: FlowAt) -> f64 {
+        left_in(network.state, flow)
     }
 
     /// A flow of a coflow that was held is about to be sent again.

@@ -7,7 +7,7 @@ use covey_core::{CoflowId, FlowId, LinkId, Ranking, Rule, Time};
 
 use super::class_flows::ClassFlows;
 use super::coflows::CoflowFluids;
-use super::integrator::{Integrator, Network};
+use super::integrator::{FlowAt, Integrator, Network};
 use super::priority_flows::PriorityFlows;
 use super::readings::{Pace, Readings};
 
@@ -83,7 +83,7 @@ impl Integration {
         if self.is_flow_level() && !self.coflows.is_metered(id) {
             let sent: Vec<f64> = {
                 let (readings, flows) = (self.readings(traffic), state.coflow(id).demand().width());
-                (0..flows).map(|position| readings.of_flow(id, position).sent).collect()
+                (0..flows).map(|p| readings.of_flow(FlowAt::new(id, p)).sent).collect()
             };
             self.coflows.begin_meter(traffic, id, &sent);
         }
@@ -96,33 +96,30 @@ impl Integration {
     }
 
     /// The time at which the first flow of a coflow will have sent `bytes` if rates stay. The time need not be exact
-    /// if it is not earlier than `limit`.
+    /// if it is not earlier than the `horizon`.
     pub(crate) fn when_flow_sent(
         &self,
         traffic: &Traffic,
         id: CoflowId,
         bytes: f64,
-        limit: Time,
+        horizon: Time,
     ) -> Time {
         if self.is_flow_level() {
             self.readings(traffic).when_flow_sent(id, bytes)
         } else {
-            self.coflows.when_flow_sent(traffic.state(), id, bytes, limit)
+            self.coflows.when_flow_sent(traffic.state(), id, bytes, horizon)
         }
     }
 
-    fn readings<'a>(
-        &'a self,
-        traffic: &'a Traffic,
-    ) -> Readings<'a, impl Fn(CoflowId, usize) -> f64 + 'a> {
+    fn readings<'a>(&'a self, traffic: &'a Traffic) -> Readings<'a, impl Fn(FlowAt) -> f64 + 'a> {
         let (state, allocator, now) = (traffic.state(), traffic.allocator(), traffic.now());
-        let left = move |id, position| match self.mode {
-            IntegrationMode::Coflows => self.coflows.left(state, id, position, now),
+        let left = move |flow| match self.mode {
+            IntegrationMode::Coflows => self.coflows.left(state, flow, now),
             IntegrationMode::PriorityFlows => {
-                self.priority.left(state, allocator.priority_flows(), (id, position), now)
+                self.priority.left(state, allocator.priority_flows(), flow, now)
             }
             IntegrationMode::ClassFlows => {
-                self.classes.left(state, allocator.class_shares(), (id, position), now)
+                self.classes.left(state, allocator.class_shares(), flow, now)
             }
         };
         Readings { state, allocator, now, left }
@@ -197,7 +194,7 @@ impl Integrator for Integration {
         if self.is_flow_level() { next.min(self.coflows.next_limit()) } else { next }
     }
 
-    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
+    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<FlowAt>) {
         in_mode!(self.find_ending(network, ending));
     }
 
@@ -243,8 +240,8 @@ impl Integrator for Integration {
         in_mode!(self.before_toggles(network, holds));
     }
 
-    fn hold(&mut self, network: &mut Network<'_>, id: CoflowId, position: usize) -> f64 {
-        in_mode!(self.hold(network, id, position))
+    fn hold(&mut self, network: &mut Network<'_>, flow: FlowAt) -> f64 {
+        in_mode!(self.hold(network, flow))
     }
 
     fn before_let_go(&mut self, network: &mut Network<'_>, id: CoflowId) {

@@ -3,9 +3,9 @@
 
 use covey_alloc::{Running, RunningFlows};
 use covey_core::state::State;
-use covey_core::{CoflowId, FlowId, Time};
+use covey_core::{FlowId, Time};
 
-use super::integrator::{Integrator, Network, left_in, write_left};
+use super::integrator::{FlowAt, Integrator, Network, left_in, write_left};
 
 /// The time of the last update of the running flows, and the time of their next end.
 #[derive(Debug, Default)]
@@ -20,13 +20,12 @@ impl PriorityFlows {
         &self,
         state: &State,
         flows: Option<&RunningFlows>,
-        (id, position): (CoflowId, usize),
+        flow: FlowAt,
         now: Time,
     ) -> f64 {
-        let is_it = |flow: &Running| flow.coflow == id && flow.position as usize == position;
-        match flows.and_then(|flows| flows.iter().find(is_it)) {
-            Some(flow) => flow.left - flow.rate * (now - self.anchor),
-            None => left_in(state, id, position),
+        match flows.and_then(|flows| flows.iter().find(|running| place(running) == flow)) {
+            Some(running) => running.left - running.rate * (now - self.anchor),
+            None => left_in(state, flow),
         }
     }
 
@@ -54,7 +53,7 @@ impl Integrator for PriorityFlows {
         self.next
     }
 
-    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<(CoflowId, usize)>) {
+    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<FlowAt>) {
         if !self.next.due(network.now) {
             return;
         }
@@ -62,7 +61,7 @@ impl Integrator for PriorityFlows {
         let Some(flows) = network.allocator.priority_flows() else { return };
         let slack = self.anchor.slack_s();
         let finished = flows.iter().filter(|flow| flow.left <= flow.rate * slack);
-        ending.extend(finished.map(|flow| (flow.coflow, flow.position as usize)));
+        ending.extend(finished.map(|flow| place(&flow)));
         ending.sort_unstable();
     }
 
@@ -109,5 +108,9 @@ impl Integrator for PriorityFlows {
 }
 
 fn write_back(state: &mut State, flow: Running) {
-    write_left(state, flow.coflow, flow.position, flow.left);
+    write_left(state, place(&flow), flow.left);
+}
+
+fn place(flow: &Running) -> FlowAt {
+    FlowAt { coflow: flow.coflow, position: flow.position }
 }

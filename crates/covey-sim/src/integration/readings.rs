@@ -4,6 +4,7 @@ use covey_alloc::Allocator;
 use covey_core::state::State;
 use covey_core::{CoflowId, Time};
 
+use super::integrator::FlowAt;
 use super::tallies::ROUNDING;
 
 /// Bytes sent up to now, and bytes per second from now on.
@@ -27,7 +28,26 @@ impl Pace {
     }
 }
 
-/// All flows at the rates of an allocator. `left` gives bytes left of an active flow, by coflow and position.
+/// When bytes will have been sent.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Due {
+    /// The time if rates stay. It need not be exact if it is not earlier than the horizon of the question.
+    pub time: Time,
+    /// A time before which they cannot have been sent.
+    pub earliest: Time,
+}
+
+impl Due {
+    /// Never.
+    pub const NEVER: Due = Due { time: Time::NEVER, earliest: Time::NEVER };
+
+    /// At `time` if rates stay; other rates may send them at any time from `now` on.
+    pub fn at(time: Time, now: Time) -> Due {
+        Due { time, earliest: now }
+    }
+}
+
+/// All flows at the rates of an allocator. `left` gives bytes left of an active flow.
 pub(super) struct Readings<'a, L> {
     pub state: &'a State,
     pub allocator: &'a Allocator,
@@ -35,7 +55,7 @@ pub(super) struct Readings<'a, L> {
     pub left: L,
 }
 
-impl<L: Fn(CoflowId, usize) -> f64> Readings<'_, L> {
+impl<L: Fn(FlowAt) -> f64> Readings<'_, L> {
     /// What a coflow sends.
     pub fn of_coflow(&self, id: CoflowId) -> Pace {
         if !self.state.is_present(id) {
@@ -44,7 +64,7 @@ impl<L: Fn(CoflowId, usize) -> f64> Readings<'_, L> {
         let coflow = self.state.coflow(id);
         let written = Pace { sent: coflow.sent(), rate: 0.0 };
         coflow.demand().active().fold(written, |all, position| {
-            let flow = self.of_flow(id, position);
+            let flow = self.of_flow(FlowAt::new(id, position));
             let sent = all.sent + flow.sent - coflow.sent_at(position);
             Pace { sent, rate: all.rate + flow.rate }
         })
@@ -54,17 +74,17 @@ impl<L: Fn(CoflowId, usize) -> f64> Readings<'_, L> {
     pub fn when_flow_sent(&self, id: CoflowId, bytes: f64) -> Time {
         let present = Some(id).filter(|id| self.state.is_present(*id));
         let width = present.map_or(0, |id| self.state.coflow(id).demand().width());
-        let times = (0..width).map(|p| self.of_flow(id, p).when(bytes, self.now));
+        let times = (0..width).map(|p| self.of_flow(FlowAt::new(id, p)).when(bytes, self.now));
         times.fold(Time::NEVER, Time::min)
     }
 
     /// What a flow sends.
-    pub fn of_flow(&self, id: CoflowId, position: usize) -> Pace {
-        let coflow = self.state.coflow(id);
+    pub fn of_flow(&self, flow: FlowAt) -> Pace {
+        let (coflow, position) = (self.state.coflow(flow.coflow), flow.place());
         if !coflow.demand().is_active(position) {
             return Pace { sent: coflow.sent_at(position), rate: 0.0 };
         }
-        let sent = coflow.progress().size[position] - (self.left)(id, position);
-        Pace { sent, rate: self.allocator.rates().rate(self.state, id, position) }
+        let sent = coflow.progress().size[position] - (self.left)(flow);
+        Pace { sent, rate: self.allocator.rates().rate(self.state, flow.coflow, position) }
     }
 }

@@ -9,20 +9,31 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use covey_core::{Ordered, Time, rounded_bytes};
+use covey_core::{OptionalIndex, Ordered, Time, rounded_bytes};
 
 use super::next_ends::NextEnds;
 
-/// Where a client is attached.
-#[derive(Debug, Clone, Copy)]
+/// Where a client is attached, if it is.
+#[derive(Debug, Clone, Copy, Default)]
 struct Place {
-    limit: u32,
-    /// Not a number if the client is not attached.
+    limit: OptionalIndex,
     target: f64,
 }
 
-/// The place of a client that is not attached.
-const NOWHERE: Place = Place { limit: 0, target: f64::NAN };
+/// The end of a client at a limit.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+struct End {
+    target: Ordered,
+    client: u32,
+}
+
+/// The service of a limit up to some time.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Reading {
+    pub limit: usize,
+    /// Bytes.
+    pub served: f64,
+}
 
 /// The service of a limit.
 #[derive(Debug)]
@@ -33,7 +44,7 @@ struct Service {
     /// Bytes per second from `since` on.
     level: f64,
     /// Clients by target. An entry counts if its client is attached here with this target.
-    ends: BinaryHeap<Reverse<(Ordered, u32)>>,
+    ends: BinaryHeap<Reverse<End>>,
     /// The number of clients that are attached.
     clients: u32,
     /// The number of entries up to which those that do not count stay.
@@ -68,7 +79,7 @@ impl Service {
     }
 
     /// Adds an entry. Those that do not count are removed before the list grows, which it does by a third.
-    fn push(&mut self, end: (Ordered, u32), counts: impl Fn((Ordered, u32)) -> bool) {
+    fn push(&mut self, end: End, counts: impl Fn(End) -> bool) {
         if self.ends.len() >= self.many as usize {
             self.ends.retain(|Reverse(end)| counts(*end));
             let many = 4 + self.ends.len() * 4 / 3;
@@ -149,13 +160,20 @@ impl Services {
 
     /// The limit to which a client is attached.
     pub fn limit_of(&self, client: usize) -> Option<usize> {
-        place(&self.places, client).map(|place| place.limit as usize)
+        let limit = self.places.get(client)?.limit.get()?;
+        Some(limit as usize)
     }
 
     /// What a client needs until its end, in bytes of its limit's service, if it is attached.
     pub fn missing(&self, client: usize, now: Time) -> Option<f64> {
-        let place = place(&self.places, client)?;
-        Some(place.target - self.served(place.limit as usize, now))
+        let at = self.reading(client, now)?;
+        Some(self.places[client].target - at.served)
+    }
+
+    /// The service of the limit to which a client is attached, up to `now`.
+    pub fn reading(&self, client: usize, now: Time) -> Option<Reading> {
+        let limit = self.limit_of(client)?;
+        Some(Reading { limit, served: self.served(limit, now) })
     }
 
     /// Attaches a client that needs `amount` bytes to a limit, instead of where it was. Returns its target.
@@ -169,19 +187,17 @@ impl Services {
         service.clients += 1;
         let target = service.at(now) + amount;
         if self.places.len() <= client {
-            self.places.resize(client + 1, NOWHERE);
+            self.places.resize(client + 1, Place::default());
         }
-        self.places[client] = Place { limit: limit as u32, target };
+        self.places[client] = Place { limit: OptionalIndex::some(limit as u32), target };
         self.enter(client, limit, target);
         target
     }
 
     /// Changes the target of a client that is attached.
     pub fn set_target(&mut self, client: usize, target: f64) {
-        let place = &mut self.places[client];
-        if place.target != target {
-            let limit = place.limit as usize;
-            place.target = target;
+        let Some(limit) = self.limit_of(client) else { return };
+        if std::mem::replace(&mut self.places[client].target, target) != target {
             self.all[limit].first = None;
             self.enter(client, limit, target);
         }
@@ -189,19 +205,20 @@ impl Services {
 
     /// Detaches a client.
     pub fn detach(&mut self, client: usize) {
-        let Some(place) = place(&self.places, client) else { return };
-        self.places[client] = NOWHERE;
-        let service = &mut self.all[place.limit as usize];
+        let Some(limit) = self.limit_of(client) else { return };
+        let target = std::mem::take(&mut self.places[client]).target;
+        let service = &mut self.all[limit];
         service.clients -= 1;
-        if service.first.is_none_or(|first| place.target <= first) {
+        if service.first.is_none_or(|first| target <= first) {
             service.first = None;
-            self.look_again(place.limit as usize);
+            self.look_again(limit);
         }
     }
 
     fn enter(&mut self, client: usize, limit: usize, target: f64) {
         let (service, places) = (&mut self.all[limit], &self.places);
-        service.push((Ordered(target), client as u32), |end| counts(places, limit, end));
+        let end = End { target: Ordered(target), client: client as u32 };
+        service.push(end, |end| counts(places, limit, end));
         if service.first.is_none_or(|first| target < first) {
             service.first = service.first.map(|_| target);
             self.look_again(limit);
@@ -225,7 +242,7 @@ impl Services {
                 while ends.peek().is_some_and(|Reverse(end)| !counts(places, limit, *end)) {
                     ends.pop();
                 }
-                ends.peek().map_or(f64::INFINITY, |Reverse((target, _))| target.0)
+                ends.peek().map_or(f64::INFINITY, |Reverse(end)| end.target.0)
             });
             service.first = Some(first);
             let next = if first < f64::INFINITY && service.level > 0.0 {
@@ -258,12 +275,12 @@ impl Services {
             let reached = (service.bytes + service.level * now.slack_s()).max(first);
             while let Some(&Reverse(end)) = self.all[limit].ends.peek() {
                 let counts = counts(&self.places, limit, end);
-                if counts && end.0.0 > reached {
+                if counts && end.target.0 > reached {
                     break;
                 }
                 self.all[limit].ends.pop();
                 if counts {
-                    ended(self, end.1 as usize, reached);
+                    ended(self, end.client as usize, reached);
                 }
             }
             self.all[limit].first = None;
@@ -274,14 +291,12 @@ impl Services {
     }
 }
 
-fn place(places: &[Place], client: usize) -> Option<Place> {
-    places.get(client).copied().filter(|place| !place.target.is_nan())
-}
-
-/// Whether a client is attached to a limit with a target.
-fn counts(places: &[Place], limit: usize, (target, client): (Ordered, u32)) -> bool {
-    let place = place(places, client as usize);
-    place.is_some_and(|place| place.limit as usize == limit && place.target == target.0)
+/// Whether the client of an end is attached to a limit with this target.
+fn counts(places: &[Place], limit: usize, end: End) -> bool {
+    let place = places.get(end.client as usize);
+    place.is_some_and(|place| {
+        place.limit.get() == Some(limit as u32) && place.target == end.target.0
+    })
 }
 
 #[cfg(test)]
@@ -300,7 +315,7 @@ mod tests {
     }
 
     impl Plain {
-        fn pass(&mut self, dt: f64) {
+        fn advance(&mut self, dt: f64) {
             for (limit, amount) in self.clients.iter_mut().flatten() {
                 *amount -= self.levels[*limit] * dt;
             }
@@ -359,7 +374,7 @@ mod tests {
             }
             let step = now + draw(3) as f64 / 4.0;
             let then = step.min(services.next());
-            plain.pass(then - now);
+            plain.advance(then - now);
             now = then;
             let mut ended = Vec::new();
             services.take_ends(now, |services, client, _| {

@@ -10,10 +10,9 @@ use std::cell::Cell;
 use covey_core::state::State;
 use covey_core::{CoflowId, LinkId, Time};
 
-use super::services::Services;
-
-/// Stands for all links of a coflow. No link has this number.
-const WHOLE: u32 = u32::MAX;
+use super::integrator::FlowAt;
+use super::readings::{Due, Pace};
+use super::services::{Reading, Services};
 
 /// The part of a number of bytes by which a sum may miss it: less is rounding. Policies compare bytes with a
 /// larger tolerance. Without this one, a flow that ends where a threshold is may leave the sum just below it for
@@ -24,40 +23,46 @@ pub(super) const ROUNDING: f64 = 1e-10;
 struct Tally {
     /// Bytes, but for what has passed at services since flows last began or ceased to count there.
     sent: f64,
-    /// Flows that count, by service, ascending.
+    /// Flows that count, by limit, ascending.
     counted: Vec<Counted>,
     /// Bytes per second that the links allow.
     fastest: f64,
-    /// Bytes at some time before now.
-    seen: Cell<(f64, Time)>,
+    /// What was known at some time before now.
+    seen: Cell<Seen>,
+}
+
+/// Bytes sent up to a time.
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    sent: f64,
+    at: Time,
 }
 
 /// Flows that count at a service.
 #[derive(Debug, Clone, Copy)]
 struct Counted {
-    service: u32,
+    limit: u32,
     flows: u32,
     /// Bytes of the service when that number of flows last changed.
     since: f64,
 }
 
 impl Tally {
-    /// Bytes sent up to now, and bytes per second from now on.
-    fn now(&self, now: Time, services: &Services) -> (f64, f64) {
-        let (mut sent, mut rate) = (self.sent, 0.0);
+    fn pace(&self, now: Time, services: &Services) -> Pace {
+        let Pace { mut sent, mut rate } = Pace { sent: self.sent, rate: 0.0 };
         for it in &self.counted {
-            let (limit, flows) = (it.service as usize, f64::from(it.flows));
+            let (limit, flows) = (it.limit as usize, f64::from(it.flows));
             sent += flows * (services.served(limit, now) - it.since);
             rate += flows * services.level(limit);
         }
-        (sent, rate)
+        Pace { sent, rate }
     }
 
-    /// A flow counts at a service, which has `served` so many bytes, from now on, or not any more.
-    fn count(&mut self, (service, served): (usize, f64), by: i32) {
-        let service = service as u32;
-        match self.counted.binary_search_by_key(&service, |it| it.service) {
-            Err(k) => self.counted.insert(k, Counted { service, flows: 1, since: served }),
+    /// A flow counts at the service of a limit from now on (`by = 1`), or not any more (`by = -1`).
+    fn count(&mut self, at: Reading, by: i32) {
+        let (limit, served) = (at.limit as u32, at.served);
+        match self.counted.binary_search_by_key(&limit, |it| it.limit) {
+            Err(k) => self.counted.insert(k, Counted { limit, flows: 1, since: served }),
             Ok(k) => {
                 let it = &mut self.counted[k];
                 self.sent += f64::from(it.flows) * (served - it.since);
@@ -71,13 +76,21 @@ impl Tally {
     }
 }
 
+/// A tally of a coflow.
+#[derive(Debug, Clone, Copy)]
+struct TallyOf {
+    /// `None` if it counts all that the coflow sends.
+    link: Option<LinkId>,
+    number: u32,
+}
+
 /// All tallies.
 #[derive(Debug, Default)]
 pub(super) struct Tallies {
     all: Vec<Tally>,
     vacant: Vec<u32>,
-    /// By [`CoflowId`]: the link of each tally, ascending, and its number.
-    of_coflow: Vec<Vec<(u32, u32)>>,
+    /// By [`CoflowId`], by link; that of all links is the first.
+    of_coflow: Vec<Vec<TallyOf>>,
     /// Number of coflows that have tallies.
     coflows: usize,
     /// Whether every coflow is to have a tally of all it sends.
@@ -103,9 +116,8 @@ impl Tallies {
 
     fn find(&self, id: CoflowId, link: Option<LinkId>) -> Option<u32> {
         let tallies = self.of_coflow.get(id.index())?;
-        let link = link.map_or(WHOLE, |link| link.0);
-        let k = tallies.binary_search_by_key(&link, |&(link, _)| link).ok()?;
-        Some(tallies[k].1)
+        let k = tallies.binary_search_by_key(&link, |tally| tally.link).ok()?;
+        Some(tallies[k].number)
     }
 
     /// Begins a tally, unless there is one, at which `sent` bytes are counted so far.
@@ -121,8 +133,7 @@ impl Tallies {
             self.of_coflow.resize_with(id.index() + 1, Vec::new);
         }
         let tallies = &mut self.of_coflow[id.index()];
-        let number = link.map_or(WHOLE, |link| link.0);
-        let Err(k) = tallies.binary_search_by_key(&number, |&(link, _)| link) else { return };
+        let Err(k) = tallies.binary_search_by_key(&link, |tally| tally.link) else { return };
         if tallies.is_empty() {
             self.coflows += 1;
         }
@@ -130,14 +141,16 @@ impl Tallies {
         let demand = state.coflow(id).demand();
         let senders = || demand.links()[..demand.senders()].iter().map(capacity).sum();
         let fastest = link.as_ref().map_or_else(senders, capacity);
-        let tally = self.vacant.pop().unwrap_or_else(|| {
+        let number = self.vacant.pop().unwrap_or_else(|| {
             self.all.push(Tally::default());
             self.all.len() as u32 - 1
         });
-        let it = &mut self.all[tally as usize];
-        it.counted.clear();
-        (it.sent, it.fastest, it.seen) = (sent, fastest, Cell::new((sent, now)));
-        tallies.insert(k, (number, tally));
+        let tally = &mut self.all[number as usize];
+        tally.counted.clear();
+        tally.sent = sent;
+        tally.fastest = fastest;
+        tally.seen.set(Seen { sent, at: now });
+        tallies.insert(k, TallyOf { link, number });
     }
 
     /// Whether there is a tally.
@@ -149,22 +162,15 @@ impl Tallies {
     pub fn forget(&mut self, id: CoflowId) {
         let Some(tallies) = self.of_coflow.get_mut(id.index()) else { return };
         if !tallies.is_empty() {
-            self.vacant.extend(tallies.drain(..).map(|(_, number)| number));
+            self.vacant.extend(tallies.drain(..).map(|tally| tally.number));
             self.coflows -= 1;
         }
     }
 
-    /// A flow counts from now on at a service, which has served so many bytes (`by = 1`), or not any more
-    /// (`by = -1`).
-    pub fn count(
-        &mut self,
-        state: &State,
-        (id, position): (CoflowId, u32),
-        at: (usize, f64),
-        by: i32,
-    ) {
+    /// A flow counts from now on at the service of a limit (`by = 1`), or not any more (`by = -1`).
+    pub fn count(&mut self, state: &State, flow: FlowAt, at: Reading, by: i32) {
         let mut of_flow = std::mem::take(&mut self.of_flow);
-        self.find_of(state, id, position, &mut of_flow);
+        self.find_of(state, flow, &mut of_flow);
         for &tally in &of_flow {
             self.all[tally as usize].count(at, by);
         }
@@ -172,21 +178,16 @@ impl Tallies {
     }
 
     /// The same for one tally alone.
-    pub fn count_one(&mut self, id: CoflowId, link: Option<LinkId>, at: (usize, f64)) {
+    pub fn count_one(&mut self, id: CoflowId, link: Option<LinkId>, at: Reading) {
         if let Some(tally) = self.find(id, link) {
             self.all[tally as usize].count(at, 1);
         }
     }
 
     /// A flow counts from now on at the second service, no more at the first.
-    pub fn recount(
-        &mut self,
-        state: &State,
-        (id, position): (CoflowId, u32),
-        (from, to): ((usize, f64), (usize, f64)),
-    ) {
+    pub fn recount(&mut self, state: &State, flow: FlowAt, from: Reading, to: Reading) {
         let mut of_flow = std::mem::take(&mut self.of_flow);
-        self.find_of(state, id, position, &mut of_flow);
+        self.find_of(state, flow, &mut of_flow);
         for &tally in &of_flow {
             self.all[tally as usize].count(from, -1);
             self.all[tally as usize].count(to, 1);
@@ -195,65 +196,55 @@ impl Tallies {
     }
 
     /// Makes `of_flow` the tallies in which a flow counts.
-    fn find_of(&self, state: &State, id: CoflowId, position: u32, of_flow: &mut Vec<u32>) {
+    fn find_of(&self, state: &State, flow: FlowAt, of_flow: &mut Vec<u32>) {
         of_flow.clear();
-        let tallies = match self.of_coflow.get(id.index()).map_or(&[][..], Vec::as_slice) {
+        let tallies = match self.of_coflow.get(flow.coflow.index()).map_or(&[][..], Vec::as_slice) {
             [] => return,
             // Most policies wait for all that a coflow sends: the path does not matter.
-            [(WHOLE, tally)] => return of_flow.push(*tally),
+            [TallyOf { link: None, number }] => return of_flow.push(*number),
             tallies => tallies,
         };
-        let demand = state.coflow(id).demand();
-        let links = demand.path(position as usize).map(|l| demand.links()[l].0);
-        for link in links.chain([WHOLE]) {
-            if let Ok(k) = tallies.binary_search_by_key(&link, |&(link, _)| link) {
-                of_flow.push(tallies[k].1);
+        let demand = state.coflow(flow.coflow).demand();
+        let links = demand.path(flow.place()).map(|l| Some(demand.links()[l]));
+        for link in links.chain([None]) {
+            if let Ok(k) = tallies.binary_search_by_key(&link, |tally| tally.link) {
+                of_flow.push(tallies[k].number);
             }
         }
     }
 
-    /// Bytes sent up to now, bytes per second from now on, and those that the links allow; nothing if there is no
-    /// tally.
-    pub fn sent(
+    /// What a coflow sends, and the bytes per second that its links allow; nothing if there is no tally of all of it.
+    pub fn pace(&self, id: CoflowId, now: Time, services: &Services) -> (Pace, f64) {
+        let Some(tally) = self.find(id, None) else { return (Pace::default(), 0.0) };
+        let tally = &self.all[tally as usize];
+        (tally.pace(now, services), tally.fastest)
+    }
+
+    /// When so many bytes will have been sent.
+    pub fn when(
         &self,
         id: CoflowId,
         link: Option<LinkId>,
-        now: Time,
-        services: &Services,
-    ) -> (f64, f64, f64) {
-        let Some(tally) = self.find(id, link) else { return (0.0, 0.0, 0.0) };
-        let tally = &self.all[tally as usize];
-        let (sent, rate) = tally.now(now, services);
-        (sent, rate, tally.fastest)
-    }
-
-    /// The time at which so many bytes will have been sent, if rates stay, and a time before which they cannot have
-    /// been sent. The first need not be exact if it is not earlier than `limit`.
-    pub fn when(
-        &self,
-        (id, link): (CoflowId, Option<LinkId>),
         bytes: f64,
-        (now, limit): (Time, Time),
+        now: Time,
+        horizon: Time,
         services: &Services,
-    ) -> (Time, Time) {
-        let Some(tally) = self.find(id, link) else { return (Time::NEVER, Time::NEVER) };
+    ) -> Due {
+        let Some(tally) = self.find(id, link) else { return Due::NEVER };
         let tally = &self.all[tally as usize];
         let enough = bytes - ROUNDING * bytes;
         let earliest = || {
-            let (seen, at) = tally.seen.get();
-            at + (enough - seen).max(0.0) / tally.fastest
+            let seen = tally.seen.get();
+            seen.at + (enough - seen.sent).max(0.0) / tally.fastest
         };
-        if earliest() > limit {
-            return (limit, earliest());
+        if earliest() > horizon {
+            return Due { time: horizon, earliest: earliest() };
         }
-        let (sent, rate) = tally.now(now, services);
-        tally.seen.set((sent, now));
-        if sent >= enough {
-            (now, now)
-        } else if rate > 0.0 {
-            (now + (bytes - sent) / rate, earliest())
-        } else {
-            (Time::NEVER, earliest())
+        let pace = tally.pace(now, services);
+        tally.seen.set(Seen { sent: pace.sent, at: now });
+        if pace.sent >= enough {
+            return Due::at(now, now);
         }
+        Due { time: pace.when(bytes, now), earliest: earliest() }
     }
 }

@@ -18,7 +18,7 @@ use covey_trace::Availability;
 
 use super::jobs::{Job, Jobs};
 use super::shares::Shares;
-use crate::integration::{CoflowFluids, Network};
+use crate::integration::{CoflowFluids, FlowAt, Network};
 
 /// Sizes that differ by a smaller factor are the same: rounding must not decide which flow is
 /// compressed first.
@@ -60,7 +60,7 @@ pub(crate) struct Processors {
     /// Working memory: the coflows that a new plan names.
     asked: Vec<(CoflowId, Compression)>,
     /// Flows of coflows that are compressed, which started in this round.
-    started: Vec<(CoflowId, usize)>,
+    started: Vec<FlowAt>,
     /// Whether to decide again for all coflows of which the decision depends on those before.
     is_undecided: bool,
     /// Working memory: what coflows before one leave.
@@ -220,7 +220,7 @@ impl Processors {
     /// A flow has started.
     pub(crate) fn flow_started(&mut self, coflow: CoflowId, position: usize) {
         if self.compression(coflow).is_some() {
-            self.started.push((coflow, position));
+            self.started.push(FlowAt::new(coflow, position));
         }
     }
 
@@ -290,7 +290,8 @@ impl Processors {
         if let Some(ranking) = ranking.filter(is_of_use) {
             self.replan(ranking, network, flows);
         }
-        while let Some((coflow, position)) = self.started.pop() {
+        while let Some(flow) = self.started.pop() {
+            let (coflow, position) = (flow.coflow, flow.place());
             let demand = network.state.coflow(coflow).unfinished();
             let Some(compression) = self.compression(coflow) else { continue };
             if compression.follows_others() {
@@ -578,6 +579,6 @@ impl Processors {
 fn volume(network: &Network<'_>, flows: &CoflowFluids, id: CoflowId, position: usize) -> f64 {
     match network.state.coflow(id).compressed().held(position) {
         Some(volume) => volume,
-        None => flows.left(network.state, id, position, network.now),
+        None => flows.left(network.state, FlowAt::new(id, position), network.now),
     }
 }

@@ -8,13 +8,13 @@ use super::longest::when;
 
 impl Fluid {
     /// The time at which the first flow of `coflow`, which may have ended, will have sent `bytes`
-    /// if rates stay. The time need not be exact if it is not earlier than `limit`.
-    pub(crate) fn when_flow_sent(&self, coflow: &CoflowState, bytes: f64, limit: Time) -> Time {
+    /// if rates stay. The time need not be exact if it is not earlier than the `horizon`.
+    pub(crate) fn when_flow_sent(&self, coflow: &CoflowState, bytes: f64, horizon: Time) -> Time {
         if coflow.finished_longest() >= bytes {
             return self.anchor;
         }
         let longest = self.longest.get();
-        longest.answer(bytes, limit).unwrap_or_else(|| {
+        longest.answer(bytes, horizon).unwrap_or_else(|| {
             let found = self.find_first(coflow, bytes);
             let fastest = || self.fastest();
             self.longest.set(longest.found(bytes, found, self.anchor, fastest));

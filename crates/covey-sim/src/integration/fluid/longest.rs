@@ -24,13 +24,13 @@ pub(super) struct Longest {
 
 impl Longest {
     /// The time at which the first flow will have sent `bytes`, if known, or a bound that is not
-    /// earlier than `limit`.
-    pub(super) fn answer(&self, bytes: f64, limit: Time) -> Option<Time> {
+    /// earlier than the `horizon`.
+    pub(super) fn answer(&self, bytes: f64, horizon: Time) -> Option<Time> {
         if self.asked != Some(bytes) {
             return None;
         }
         let bound = || when(self.most, bytes, self.fastest, self.as_of);
-        self.found.or_else(|| Some(bound()).filter(|bound| *bound > limit))
+        self.found.or_else(|| Some(bound()).filter(|bound| *bound > horizon))
     }
 
     /// The first flow will have sent `bytes` at the time `found`; no flow had sent more than `most`

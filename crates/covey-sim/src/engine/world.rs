@@ -1,4 +1,4 @@
-//! The events of a simulation: the world of its driver.
+//! The simulated world: what happens to a workload in each round of its driver.
 
 use covey_alloc::{Change, Driver, Traffic, World};
 use covey_core::state::{Newcomer, Registration};
@@ -6,7 +6,7 @@ use covey_core::{
     Answer, CoflowId, Compressed, Event, FlowId, Group, Observed, Rank, Ranking, Sender, TenantId,
     Time, Wake, Wakes,
 };
-use covey_trace::Workload;
+use covey_trace::{FlowOf, Workload};
 
 use super::cluster::Cluster;
 use super::coflow_ids::{CoflowIds, flow_in_trace};
@@ -16,8 +16,9 @@ use super::wake_watch::{Sent, WakeWatch};
 use crate::calendar::Calendar;
 use crate::dags::Dags;
 use crate::error::SimError;
+use crate::integration::FlowAt;
 
-/// The state of an engine. Later runs use its memory again.
+/// The state of a simulated world. Later runs use its memory again.
 #[derive(Debug, Default)]
 pub(super) struct Parts {
     pub(super) calendar: Calendar,
@@ -27,8 +28,8 @@ pub(super) struct Parts {
     pub transfers: Transfers,
     pub records: Records,
     pub(super) watch: WakeWatch,
-    /// Working memory: the flows that end in this round, by position.
-    ending: Vec<(CoflowId, usize)>,
+    /// Working memory: the flows that end in this round.
+    ending: Vec<FlowAt>,
     /// Whether the policy may see bytes left of flows.
     shows_left: bool,
     /// Whether the policy reads bytes sent by coflows.
@@ -46,13 +47,13 @@ pub(super) struct Parts {
 }
 
 /// A workload on its way through the network.
-pub(super) struct Engine<'a> {
+pub(super) struct SimulatedWorld<'a> {
     pub(super) workload: &'a Workload,
     pub(super) parts: &'a mut Parts,
 }
 
-impl<'a> Engine<'a> {
-    /// An engine before the first event. With a `barrier` coflows wait for their parents. `appearing` is how flows
+impl<'a> SimulatedWorld<'a> {
+    /// The world before the first event. With a `barrier` coflows wait for their parents. `appearing` is how flows
     /// appear to a policy that does not see coflows, in the order of the trace; other policies do not ask for it.
     ///
     /// # Errors
@@ -63,7 +64,7 @@ impl<'a> Engine<'a> {
         appearing: impl IntoIterator<Item = Observed>,
         driver: &Driver<'_>,
         barrier: bool,
-    ) -> Result<Engine<'a>, SimError> {
+    ) -> Result<SimulatedWorld<'a>, SimError> {
         let ports = driver.traffic().state().fabric().ports() as usize;
         parts.cluster.fill(workload, driver.traffic().state().fabric())?;
         parts.transfers.clear(ports, driver.link_thresholds());
@@ -85,7 +86,7 @@ impl<'a> Engine<'a> {
         }
         parts.shows_left = driver.sees_sizes() && !driver.wants().sizes_only;
         parts.shows_sent = driver.wants().attained;
-        Ok(Engine { workload, parts })
+        Ok(SimulatedWorld { workload, parts })
     }
 
     /// The time of the next round; never if there are no more events.
@@ -148,18 +149,20 @@ impl<'a> Engine<'a> {
         for (index, flow) in (0..).zip(&coflow.flows) {
             let parts = &mut *self.parts;
             let start = now + flow.start_s;
-            parts.records.start_flow(parts.ids.number((trace_index, index)), start);
+            let in_trace = FlowOf { coflow: trace_index, flow: index };
+            parts.records.start_flow(parts.ids.number(in_trace), start);
             if !start.due(now) {
-                parts.calendar.start_later(start, trace_index, index);
+                parts.calendar.start_later(start, in_trace);
             } else if let Some(coflow) = named {
                 self.start_flow(traffic, FlowId { coflow, index });
             } else {
-                self.let_arrive(traffic, (trace_index, index));
+                self.let_arrive(traffic, in_trace);
             }
         }
         let width = coflow.flows.len();
         for restart in coflow.restarts.iter().filter(|restart| (restart.flow as usize) < width) {
-            self.parts.calendar.restart_later(now + restart.at_s, trace_index, restart.flow);
+            let flow = FlowOf { coflow: trace_index, flow: restart.flow };
+            self.parts.calendar.restart_later(now + restart.at_s, flow);
         }
         named.map_or(Event::FlowsArrived, Event::CoflowArrived)
     }
@@ -183,7 +186,8 @@ impl<'a> Engine<'a> {
         };
         let flows = (0..).zip(&coflow.flows);
         let cluster = &parts.cluster;
-        let flows = flows.map(|(index, flow)| cluster.spec((trace_index, index), flow));
+        let flows = flows
+            .map(|(index, flow)| cluster.spec(FlowOf { coflow: trace_index, flow: index }, flow));
         let id = traffic.register(registration, flows);
         let parents = coflow.parents.iter().map(|&parent| u64::from(parent));
         traffic.state_mut().set_parents(id, parents);
@@ -212,9 +216,8 @@ impl<'a> Engine<'a> {
     }
 
     /// A flow starts whose coflow the policy does not see; one without bytes ends at once.
-    pub(super) fn let_arrive(&mut self, traffic: &mut Traffic, in_trace: (u32, u32)) {
-        let (trace_index, index) = in_trace;
-        let flow = &self.workload.coflows[trace_index as usize].flows[index as usize];
+    pub(super) fn let_arrive(&mut self, traffic: &mut Traffic, in_trace: FlowOf) {
+        let flow = &self.workload.coflows[in_trace.coflow as usize].flows[in_trace.flow as usize];
         let now = traffic.now();
         let spec = self.parts.cluster.spec(in_trace, flow);
         if spec.bytes <= 0.0 {
@@ -242,25 +245,21 @@ impl<'a> Engine<'a> {
 
     /// A flow's receiver has all of its bytes, or nobody needed it when its coflow came.
     #[inline]
-    fn carried(&mut self, in_trace: (u32, u32), now: Time) {
+    fn carried(&mut self, in_trace: FlowOf, now: Time) {
         if self.parts.cluster.is_cancelled(in_trace) {
             return self.record_cancelled(in_trace, now);
         }
         if self.parts.cluster.ended(in_trace) {
-            let flow = &self.workload.coflows[in_trace.0 as usize].flows[in_trace.1 as usize];
-            self.parts.records.waste(in_trace.0, flow.bytes);
+            let coflow = &self.workload.coflows[in_trace.coflow as usize];
+            let bytes = coflow.flows[in_trace.flow as usize].bytes;
+            self.parts.records.waste(in_trace.coflow, bytes);
         }
     }
 
     #[inline]
-    pub(super) fn record_end(
-        &mut self,
-        in_trace: (u32, u32),
-        made: Option<&Compressed>,
-        now: Time,
-    ) {
+    pub(super) fn record_end(&mut self, in_trace: FlowOf, made: Option<&Compressed>, now: Time) {
         let parts = &mut *self.parts;
-        let (trace_index, number) = (in_trace.0, parts.ids.number(in_trace));
+        let (trace_index, number) = (in_trace.coflow, parts.ids.number(in_trace));
         parts.ids.end_flow(number);
         if !parts.records.end_flow(trace_index, number, now) {
             return;
@@ -275,9 +274,9 @@ impl<'a> Engine<'a> {
 
     /// Whether a flow has started and not ended. The coflow of that name may have left, and its id may be that of
     /// another.
-    fn under_way(&self, traffic: &Traffic, in_trace: (u32, u32)) -> Option<FlowId> {
+    fn under_way(&self, traffic: &Traffic, in_trace: FlowOf) -> Option<FlowId> {
         let flow = self.parts.ids.flow(in_trace)?;
-        if self.parts.records.has_ended(in_trace.0) {
+        if self.parts.records.has_ended(in_trace.coflow) {
             return None;
         }
         let coflow = traffic.state().coflow(flow.coflow);
@@ -288,7 +287,7 @@ impl<'a> Engine<'a> {
     }
 
     /// A flow under way begins again.
-    fn restart(&mut self, traffic: &mut Traffic, in_trace: (u32, u32), flow: FlowId) {
+    fn restart(&mut self, traffic: &mut Traffic, in_trace: FlowOf, flow: FlowId) {
         let lost = |traffic: &Traffic| traffic.state().coflow(flow.coflow).lost_bytes();
         let before = lost(traffic);
         if traffic.state().coflow(flow.coflow).is_suspended(flow.index) {
@@ -297,7 +296,7 @@ impl<'a> Engine<'a> {
         } else {
             self.parts.transfers.restart(traffic, flow);
         }
-        self.parts.records.waste(in_trace.0, lost(traffic) - before);
+        self.parts.records.waste(in_trace.coflow, lost(traffic) - before);
     }
 }
 
@@ -305,15 +304,15 @@ fn sent<'a>(transfers: &'a Transfers, dags: &'a Dags, traffic: &'a Traffic) -> S
     Sent { flows: transfers.integration(), dags, traffic }
 }
 
-impl World for Engine<'_> {
+impl World for SimulatedWorld<'_> {
     fn end_flows(&mut self, traffic: &mut Traffic) {
         let mut ending = std::mem::take(&mut self.parts.ending);
         ending.clear();
         self.parts.transfers.find_ending(traffic, &mut ending);
-        for &(id, position) in &ending {
+        for &flow in &ending {
             // A flow with a rate of its own beside a level is found twice.
-            if traffic.state().coflow(id).demand().is_active(position) {
-                self.end_flow(traffic, id, position);
+            if traffic.state().coflow(flow.coflow).demand().is_active(flow.place()) {
+                self.end_flow(traffic, flow.coflow, flow.place());
             }
         }
         self.parts.ending = ending;
@@ -420,9 +419,9 @@ impl World for Engine<'_> {
     fn regrouped(&mut self, traffic: &mut Traffic, flows: &[FlowId]) {
         self.parts.ids.rename(traffic.state(), flows);
         for &flow in flows {
-            let (trace_index, index) = flow_in_trace(traffic.state(), flow);
-            let compressible = &self.workload.coflows[trace_index as usize].compressible;
-            if let Some(ratio) = compressible.ratio_of(index) {
+            let in_trace = flow_in_trace(traffic.state(), flow);
+            let compressible = &self.workload.coflows[in_trace.coflow as usize].compressible;
+            if let Some(ratio) = compressible.ratio_of(in_trace.flow) {
                 traffic.state_mut().set_ratio(flow, ratio);
             }
         }
