@@ -22,12 +22,13 @@ fn gzip() -> Vec<u8> {
     bytes
 }
 
-fn lz4_block(method: u8, block: &[u8], uncompressed: usize) -> Vec<u8> {
+fn lz4_block(method: u8, block: &[u8], plain: &[u8]) -> Vec<u8> {
     let mut bytes = lz4_block::MAGIC.to_vec();
     bytes.push(method | 6);
     bytes.extend((block.len() as u32).to_le_bytes());
-    bytes.extend((uncompressed as u32).to_le_bytes());
-    bytes.extend([0; 4]);
+    bytes.extend((plain.len() as u32).to_le_bytes());
+    let checksum = if plain.is_empty() { 0 } else { lz4_block::checksum_of(plain) };
+    bytes.extend(checksum.to_le_bytes());
     bytes.extend(block);
     bytes
 }
@@ -36,11 +37,11 @@ fn lz4_block(method: u8, block: &[u8], uncompressed: usize) -> Vec<u8> {
 fn lz4() -> Vec<u8> {
     let (a, b) = TEXT.split_at(10);
     let blocks = [
-        lz4_block(0x20, &lz4_flex::block::compress(b), b.len()),
-        lz4_block(0x10, b"", 0),
-        lz4_block(0x10, b"", 0),
+        lz4_block(0x20, &lz4_flex::block::compress(b), b),
+        lz4_block(0x10, b"", b""),
+        lz4_block(0x10, b"", b""),
     ];
-    [lz4_block(0x10, a, a.len()), blocks.concat()].concat()
+    [lz4_block(0x10, a, a), blocks.concat()].concat()
 }
 
 /// Two streams, one after the other.
@@ -126,4 +127,30 @@ fn a_bomb_is_refused() {
     let error = io::copy(&mut plain, &mut io::sink()).expect_err("a bomb");
     assert_eq!(error.kind(), io::ErrorKind::InvalidData);
     assert!(error.to_string().contains("4000 times"), "{error}");
+}
+
+/// What lz4-java's `LZ4BlockOutputStream` wrote in blocks of 64 bytes: a compressed and a raw one, and the end.
+const OF_JAVA: &str = "\
+    4c5a34426c6f636b202a000000400000005806840ae161206c696e650a616e6f746865720d002f2c\
+    200e0007f0020a746865207365636f6e6420626c6f636b4c5a34426c6f636b102800000028000000\
+    36803b0320697320686572652c20616e6420746865206c617374206c696e6520656e647320697420\
+    616c6c0a4c5a34426c6f636b10000000000000000000000000";
+
+#[test]
+fn blocks_and_checksums_of_java_are_read() {
+    let byte = |place| u8::from_str_radix(&OF_JAVA[place..place + 2], 16).expect("a byte");
+    let bytes: Vec<u8> = (0..OF_JAVA.len()).step_by(2).map(byte).collect();
+    let text = "the second block is here, and the last line ends it all\n";
+    assert_eq!(read(bytes).expect("text"), [TEXT, text.as_bytes()].concat());
+}
+
+#[test]
+fn a_block_with_a_wrong_checksum_is_refused() {
+    for plain in [&b"some bytes"[..], b"a"] {
+        let mut bytes = lz4_block(0x10, plain, plain);
+        *bytes.last_mut().expect("a byte") ^= 1;
+        let error = read(bytes).expect_err("another text");
+        assert_eq!(error.kind(), io::ErrorKind::InvalidData);
+        assert!(error.to_string().contains("another checksum"), "{error}");
+    }
 }
