@@ -61,4 +61,4 @@ pub use summary::Summary;
 pub use tenants::{TenantSummary, tenants};
 pub use tiers::{FabricLoad, TraceInfo};
 pub use units::rate;
-pub use whatif::{Bar, CoflowSums, JobTimes, LogSums, Range, Replay, WhatIf, percent};
+pub use whatif::{Bar, CoflowSums, JobTimes, LinkUse, LogSums, Range, Replay, WhatIf, percent};

@@ -39,6 +39,9 @@ pub struct WhatIf {
     /// Stages and transfers over time, for the page: at the first link rate, without scheduling.
     #[serde(skip)]
     pub timeline: Vec<Bar>,
+    /// The use of each host's link over the same time, for the page.
+    #[serde(skip)]
+    pub links: Vec<LinkUse>,
 }
 
 /// What one log says. All numbers are exact, unless the name says otherwise.
@@ -186,6 +189,27 @@ pub struct Bar {
     pub end_s: f64,
     /// Bytes that it received from other hosts.
     pub remote: u64,
+}
+
+/// How much of a host's link is in use over time.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub struct LinkUse {
+    /// The host.
+    pub host: String,
+    /// Length of each interval below, in seconds; the first begins at the first start.
+    pub interval_s: f64,
+    /// Share of the way out that is in use in each interval, from 0 to 1; empty if nothing is ever sent or received.
+    pub sent: Vec<f64>,
+    /// The same of the way in.
+    pub received: Vec<f64>,
+}
+
+impl LinkUse {
+    /// The mean share of the busier direction.
+    pub(crate) fn busy(&self) -> f64 {
+        let mean = |shares: &[f64]| shares.iter().sum::<f64>() / shares.len().max(1) as f64;
+        mean(&self.sent).max(mean(&self.received))
+    }
 }
 
 impl LogSums {

@@ -8,6 +8,7 @@ use covey_report::{Bar, JobTimes, LogSums, Range, Replay, WhatIf};
 use covey_spark::{Log, Status};
 
 use crate::codec::{self, LOGGED};
+use crate::links::link_use;
 use crate::model::Model;
 use crate::offsets::{Offsets, are_apart};
 use crate::replay::{MAX_FLOWS, Overlap, Placed, Replayed, TOLERANCE_S, replay};
@@ -67,7 +68,6 @@ struct Found {
     makespan_s: f64,
     busy: f64,
     moved_s: f64,
-    timeline: Vec<Bar>,
 }
 
 /// The applications on shared hosts.
@@ -77,7 +77,8 @@ struct Cluster<'a> {
     used: Vec<String>,
     /// The port of each host of each.
     ports: Vec<Vec<u32>>,
-    hosts: u32,
+    /// The names of the hosts, port by port.
+    hosts: Vec<String>,
 }
 
 impl Question {
@@ -142,6 +143,9 @@ impl Question {
                 "Nothing was replayed: the logs have {flows} fetches, more than {MAX_FLOWS}. Give fewer logs."
             ));
         } else if !models.is_empty() {
+            whatif
+                .notes
+                .extend(repeated(&good.iter().map(|&k| &whatif.logs[k]).collect::<Vec<_>>()));
             let used = good.iter().map(|&k| whatif.logs[k].codec.clone()).collect();
             let cluster = Cluster::new(&models, used, self.hosts);
             let replayed = self.replay_all(&cluster, &rows, &mut whatif, progress).and_then(|()| {
@@ -172,19 +176,24 @@ impl Question {
     ) -> Result<(), Error> {
         let draws = self.offsets.draw(cluster.models, self.seed)?;
         whatif.applications = cluster.models.len();
-        whatif.replay_hosts = cluster.hosts as usize;
+        whatif.replay_hosts = cluster.hosts.len();
         whatif.draws = draws.len();
         whatif.offsets = self.offsets.describe(cluster.models, self.seed);
+        if cluster.models.len() == 1 && self.offsets != Offsets::Clock {
+            whatif.notes.push("--offsets has no effect: there is one application.".to_owned());
+        }
         if cluster.models.len() > 1
             && draws.iter().all(|starts_s| are_apart(cluster.models, starts_s))
         {
             let note = "No two applications were there at the same time; --offsets random:20 lays them over one another.";
             whatif.notes.push(note.to_owned());
         }
-        let _ =
-            rows[0].setup.place(covey_trace::Workload::new(cluster.hosts, Vec::new()), |line| {
+        let _ = rows[0].setup.place(
+            covey_trace::Workload::new(cluster.hosts.len() as u32, Vec::new()),
+            |line| {
                 whatif.notes.push(format!("{line}."));
-            })?;
+            },
+        )?;
         let failed = AtomicBool::new(false);
         let mut found: Vec<Vec<Option<Result<Found, Error>>>> = Vec::new();
         let each = draws.len() * Overlap::BOTH.len();
@@ -235,8 +244,7 @@ impl Question {
                 "{count} of {all} replays did not settle: starts of tasks still moved by up to {moved_s:.3} s."
             ));
         }
-        whatif.timeline = of_rows.swap_remove(0).swap_remove(0).timeline;
-        Ok(())
+        cluster.draw(&rows[0], &draws[0], whatif, progress)
     }
 
     /// Replays each application alone without scheduling, and notes how far it is from its log.
@@ -278,7 +286,35 @@ impl<'a> Cluster<'a> {
             None => model.hosts.iter().map(by_name).collect(),
         });
         let ports = ports.collect();
-        Cluster { models, used, ports, hosts: hosts.unwrap_or(names.len() as u32) }
+        let hosts = match hosts {
+            Some(hosts) => (1..=hosts).map(|host| format!("host {host}")).collect(),
+            None => names.into_iter().cloned().collect(),
+        };
+        Cluster { models, used, ports, hosts }
+    }
+
+    /// The applications under a row.
+    fn all_placed(&self, row: &Row, starts_s: &[f64], overlap: Overlap) -> Vec<Placed<'a>> {
+        (0..self.models.len()).map(|k| self.placed(k, row, starts_s[k], overlap)).collect()
+    }
+
+    /// Adds what the page draws: stages and the use of links over time, in a row's first replay.
+    fn draw(
+        &self,
+        row: &Row,
+        starts_s: &[f64],
+        whatif: &mut WhatIf,
+        progress: &dyn Progress,
+    ) -> Result<(), Error> {
+        let overlap = Overlap::BOTH[0];
+        let placed = self.all_placed(row, starts_s, overlap);
+        let ports = self.hosts.len() as u32;
+        let schedules =
+            replay(&placed, ports, &row.setup, &row.policy, overlap, progress)?.schedules;
+        whatif.timeline = timeline(&placed, &schedules);
+        whatif.links =
+            link_use(&placed, &self.hosts, &row.setup, &row.policy, &schedules, progress)?;
+        Ok(())
     }
 
     fn replay(
@@ -288,9 +324,9 @@ impl<'a> Cluster<'a> {
         overlap: Overlap,
         progress: &dyn Progress,
     ) -> Result<Found, Error> {
-        let placed: Vec<Placed<'_>> =
-            (0..self.models.len()).map(|k| self.placed(k, row, starts_s[k], overlap)).collect();
-        let replayed = replay(&placed, self.hosts, &row.setup, &row.policy, overlap, progress)?;
+        let placed = self.all_placed(row, starts_s, overlap);
+        let ports = self.hosts.len() as u32;
+        let replayed = replay(&placed, ports, &row.setup, &row.policy, overlap, progress)?;
         let Replayed { schedules, moved_s, .. } = replayed;
         let ends = placed.iter().zip(&schedules).map(|(it, schedule)| it.offset_s + schedule.end_s);
         let first_s = starts_s.iter().copied().fold(f64::INFINITY, f64::min);
@@ -299,9 +335,8 @@ impl<'a> Cluster<'a> {
         Ok(Found {
             jobs_s: jobs.map(|[start_s, end_s]| end_s - start_s).collect(),
             makespan_s,
-            busy: busiest_s(&placed, self.hosts, row.rate_bps) / makespan_s,
+            busy: busiest_s(&placed, ports, row.rate_bps) / makespan_s,
             moved_s,
-            timeline: timeline(&placed, &schedules),
         })
     }
 
@@ -373,6 +408,20 @@ fn summary(row: &Row, found: &[Found], base: &[Found]) -> Replay {
         makespan_s: range(found.iter().map(|it| it.makespan_s)),
         busy: range(found.iter().map(|it| it.busy)),
     }
+}
+
+/// Says which applications were given more than once.
+fn repeated(logs: &[&LogSums]) -> Vec<String> {
+    let same =
+        |a: &LogSums, b: &LogSums| !a.application.is_empty() && a.application == b.application;
+    let note = |(k, log): (usize, &&LogSums)| {
+        let first = logs[..k].iter().find(|earlier| same(earlier, log))?;
+        Some(format!(
+            "{} and {} are of one application, {}, which counts twice.",
+            first.file, log.file, log.application
+        ))
+    };
+    logs.iter().enumerate().filter_map(note).collect()
 }
 
 /// The least and the greatest.

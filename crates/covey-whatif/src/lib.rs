@@ -11,6 +11,7 @@
 
 mod answer;
 mod codec;
+mod links;
 mod model;
 mod offsets;
 mod replay;

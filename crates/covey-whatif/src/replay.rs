@@ -69,14 +69,14 @@ pub const MAX_FLOWS: usize = 2_000_000;
 type OfTask = (usize, usize);
 
 /// The fetches of applications as a workload, and of which task each flow is.
-struct Fetching {
-    workload: Workload,
+pub(crate) struct Fetching {
+    pub(crate) workload: Workload,
     /// For each coflow: the task of each flow.
     tasks: Vec<Vec<OfTask>>,
 }
 
 impl Fetching {
-    fn of(placed: &[Placed<'_>], ports: u32) -> Fetching {
+    pub(crate) fn of(placed: &[Placed<'_>], ports: u32) -> Fetching {
         let (mut coflows, mut tasks) = (Vec::new(), Vec::new());
         for (application, it) in placed.iter().enumerate() {
             for (coflow, factor) in it.model.coflows.iter().zip(&it.factors) {
@@ -101,7 +101,7 @@ impl Fetching {
     }
 
     /// Sets when flows start: with their tasks.
-    fn start(&mut self, placed: &[Placed<'_>], schedules: &[Schedule]) {
+    pub(crate) fn start(&mut self, placed: &[Placed<'_>], schedules: &[Schedule]) {
         for (coflow, tasks) in self.workload.coflows.iter_mut().zip(&self.tasks) {
             let start = |&(application, task): &OfTask| {
                 placed[application].offset_s + schedules[application].task_start_s[task]
