@@ -6,14 +6,14 @@ use covey_spark::Application;
 
 use crate::model::Fetches;
 
-/// The codecs of Spark, each with the bytes that it writes for each byte that `lz4` writes: the least and the most of
-/// the published ratios (Swallow, Table II) and of shuffles of queries on Spark.
+/// The codecs of Spark, each with the bytes that it writes for each byte that `lz4` writes: the least and the most over
+/// the kinds of rows of `scripts/spark/Codecs.java`. A test compares them with docs/measurements/spark-codecs.md.
 const CODECS: [(&str, Range); 5] = [
     ("lz4", [1.0, 1.0]),
-    ("lzf", [0.77, 1.0]),
-    ("snappy", [0.78, 1.05]),
-    ("zstd", [0.33, 0.70]),
-    (NONE, [1.6, 4.0]),
+    ("lzf", [0.87, 1.03]),
+    ("snappy", [0.80, 1.01]),
+    ("zstd", [0.26, 0.87]),
+    (NONE, [1.29, 3.77]),
 ];
 /// The name of no compression.
 const NONE: &str = "none";
@@ -67,4 +67,25 @@ pub(crate) fn factors(used: &str, to: &str, coflow: &Fetches) -> Option<Range> {
     let of = |name: &str| CODECS.iter().find(|(known, _)| *known == name).map(|(_, range)| *range);
     let (from, to) = (of(used)?, of(to)?);
     Some([to[0] / from[1], to[1] / from[0]])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// The last two lines of the page's table are the least and the most, in the order of its heading.
+    #[test]
+    fn ranges_are_those_of_the_measurement() {
+        let page = include_str!("../../../docs/measurements/spark-codecs.md");
+        let row = |name: &str| -> Vec<&str> {
+            let line = page.lines().find(|line| line.starts_with(&format!("| {name} |")));
+            line.expect(name).split('|').map(str::trim).collect()
+        };
+        let (names, least, most) = (row("rows"), row("least"), row("most"));
+        for (name, [low, high]) in &CODECS[1..] {
+            let column = names.iter().position(|heading| heading == name).expect("a column");
+            let found = [least[column], most[column]];
+            assert_eq!(found, [low, high].map(|ratio| format!("{ratio:.2}")), "{name}");
+        }
+    }
 }
