@@ -298,6 +298,14 @@ class WhatIf:
         """A table with a row for each log: its status, the reason, and its sums."""
 
     @property
+    def coflows(self) -> Frame:
+        """A table with a row for each coflow of each log: what an attempt of a stage read."""
+
+    @property
+    def hosts(self) -> Frame:
+        """A table with a row for each host of each coflow. What it sent is known if the coflow is closed."""
+
+    @property
     def replays(self) -> Frame:
         """A table with a row for each link rate, codec and policy, with times of jobs."""
 
@@ -309,7 +317,7 @@ class WhatIf:
         """Give all that was found, as of ``covey whatif --json``."""
 
     def report(self, path: str | os.PathLike[str], command: str = "a Python program") -> None:
-        """Write a page with the answer, stages over time and the times of jobs."""
+        """Write a page with the answer, stages and links over time, and the times of jobs."""
 
     def _repr_html_(self) -> str: ...
 

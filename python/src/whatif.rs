@@ -1,9 +1,10 @@
 //! What scheduling or a faster network would have saved, from event logs.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::Arc;
 
-use covey_report::{Column, Values, whatif_page};
+use covey_report::{CoflowSums, Column, JobTimes, LogSums, Replay, Values, whatif_page};
 use covey_whatif::{Offsets, Question};
 use pyo3::prelude::*;
 
@@ -67,6 +68,29 @@ pub fn whatif(
     Ok(WhatIf { found: found.map_err(raised)? })
 }
 
+/// A coflow and its log.
+type CoflowRow<'a> = (&'a LogSums, &'a CoflowSums);
+
+/// The columns that name a coflow.
+fn named<'a>(rows: &[CoflowRow<'a>]) -> Vec<Column<'a>> {
+    let files = rows.iter().map(|(log, _)| Some(log.file.as_str())).collect();
+    let count = |of: fn(&CoflowSums) -> u32| {
+        Values::Count(rows.iter().map(|(_, coflow)| of(coflow)).collect())
+    };
+    vec![
+        Column { name: "file", values: Values::Text(files) },
+        Column { name: "stage", values: count(|coflow| coflow.stage) },
+        Column { name: "attempt", values: count(|coflow| coflow.attempt) },
+    ]
+}
+
+impl WhatIf {
+    fn coflow_rows(&self) -> Vec<CoflowRow<'_>> {
+        let logs = self.found.logs.iter();
+        logs.flat_map(|log| log.coflow_list.iter().map(move |coflow| (log, coflow))).collect()
+    }
+}
+
 #[pymethods]
 impl WhatIf {
     /// The answer in a sentence or two.
@@ -79,10 +103,9 @@ impl WhatIf {
     #[getter]
     fn logs(&self) -> PyResult<Frame> {
         let logs = &self.found.logs;
-        let text = |of: fn(&covey_report::LogSums) -> &str| {
-            Values::Text(logs.iter().map(|log| Some(of(log))).collect())
-        };
-        let number = |of: fn(&covey_report::LogSums) -> u64| {
+        let text =
+            |of: fn(&LogSums) -> &str| Values::Text(logs.iter().map(|log| Some(of(log))).collect());
+        let number = |of: fn(&LogSums) -> u64| {
             Values::Number(logs.iter().map(|log| of(log) as f64).collect())
         };
         let ceiling =
@@ -91,6 +114,7 @@ impl WhatIf {
             Column { name: "file", values: text(|log| &log.file) },
             Column { name: "status", values: text(|log| &log.status) },
             Column { name: "reason", values: text(|log| &log.reason) },
+            Column { name: "coflows", values: number(|log| log.coflows as u64) },
             Column { name: "written_bytes", values: number(|log| log.written) },
             Column { name: "remote_bytes", values: number(|log| log.remote) },
             Column { name: "local_bytes", values: number(|log| log.local) },
@@ -101,15 +125,76 @@ impl WhatIf {
         ])
     }
 
+    /// A table with a row for each coflow of each log: what an attempt of a stage read.
+    #[getter]
+    fn coflows(&self) -> PyResult<Frame> {
+        let rows = self.coflow_rows();
+        let number = |of: fn(&CoflowSums) -> u64| {
+            Values::Number(rows.iter().map(|(_, it)| of(it) as f64).collect())
+        };
+        let closed = rows.iter().map(|(_, it)| Some(it.closed)).collect();
+        let mut columns = named(&rows);
+        columns.extend([
+            Column {
+                name: "tasks",
+                values: Values::Count(rows.iter().map(|(_, it)| it.tasks as u32).collect()),
+            },
+            Column {
+                name: "written_bytes",
+                values: number(|it| it.written_by_host.values().sum()),
+            },
+            Column {
+                name: "remote_bytes",
+                values: number(|it| it.remote_in_by_host.values().sum()),
+            },
+            Column { name: "local_bytes", values: number(|it| it.local_by_host.values().sum()) },
+            Column { name: "wait_ms", values: number(|it| it.fetch_wait_ms) },
+            Column { name: "first_launch_ms", values: number(|it| it.first_launch_ms) },
+            Column { name: "last_finish_ms", values: number(|it| it.last_finish_ms) },
+            Column { name: "closed", values: Values::Flag(closed) },
+        ]);
+        Frame::of(columns)
+    }
+
+    /// A table with a row for each host of each coflow. What it sent is known if the coflow is closed.
+    #[getter]
+    fn hosts(&self) -> PyResult<Frame> {
+        let coflows = self.coflow_rows();
+        let (mut rows, mut hosts) = (Vec::new(), Vec::new());
+        for &(log, coflow) in &coflows {
+            for host in coflow.written_by_host.keys() {
+                rows.push((log, coflow));
+                hosts.push(host);
+            }
+        }
+        let number = |of: fn(&CoflowSums) -> &BTreeMap<String, u64>| {
+            let values = rows.iter().zip(&hosts).map(|((_, it), &host)| of(it)[host] as f64);
+            Values::Number(values.collect())
+        };
+        let sent = rows.iter().zip(&hosts);
+        let sent = sent.map(|((_, it), &host)| Some(it.remote_out_by_host.as_ref()?[host] as f64));
+        let sent = Values::Maybe(sent.collect());
+        let mut columns = named(&rows);
+        columns.extend([
+            Column {
+                name: "host",
+                values: Values::Text(hosts.iter().map(|host| Some(host.as_str())).collect()),
+            },
+            Column { name: "written_bytes", values: number(|it| &it.written_by_host) },
+            Column { name: "local_bytes", values: number(|it| &it.local_by_host) },
+            Column { name: "received_bytes", values: number(|it| &it.remote_in_by_host) },
+            Column { name: "sent_bytes", values: sent },
+        ]);
+        Frame::of(columns)
+    }
+
     /// A table with a row for each link rate, codec and policy, with times of jobs.
     #[getter]
     fn replays(&self) -> PyResult<Frame> {
         let rows = &self.found.replays;
-        let text = |of: fn(&covey_report::Replay) -> &str| {
-            Values::Text(rows.iter().map(|row| Some(of(row))).collect())
-        };
-        let number =
-            |of: fn(&covey_report::Replay) -> f64| Values::Number(rows.iter().map(of).collect());
+        let text =
+            |of: fn(&Replay) -> &str| Values::Text(rows.iter().map(|row| Some(of(row))).collect());
+        let number = |of: fn(&Replay) -> f64| Values::Number(rows.iter().map(of).collect());
         Frame::of(vec![
             Column { name: "link_rate_bps", values: number(|row| row.link_rate_bps) },
             Column { name: "codec", values: text(|row| &row.codec) },
@@ -128,10 +213,8 @@ impl WhatIf {
     #[getter]
     fn jobs(&self) -> PyResult<Frame> {
         let jobs = &self.found.jobs;
-        let row = |job: &covey_report::JobTimes| &self.found.replays[job.replay];
-        let number = |of: &dyn Fn(&covey_report::JobTimes) -> f64| {
-            Values::Number(jobs.iter().map(of).collect())
-        };
+        let row = |job: &JobTimes| &self.found.replays[job.replay];
+        let number = |of: &dyn Fn(&JobTimes) -> f64| Values::Number(jobs.iter().map(of).collect());
         Frame::of(vec![
             Column {
                 name: "file",
@@ -162,7 +245,7 @@ impl WhatIf {
         as_python(py, &self.found)
     }
 
-    /// Write a page with the answer, stages over time and the times of jobs.
+    /// Write a page with the answer, stages and links over time, and the times of jobs.
     #[pyo3(signature = (path, command="a Python program"))]
     fn report(&self, path: PathBuf, command: &str) -> PyResult<()> {
         write_page(&path, &whatif_page(&self.found, command))

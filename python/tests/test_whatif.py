@@ -21,6 +21,14 @@ def test_one_application_gains_nothing(logs: Path) -> None:
     assert found.logs["status"] == ["success"]
     assert found.replays["policy"] == ["fair", "sebf", "fair", "sebf"]
     assert len(found.jobs) == 4
+    assert found.logs["coflows"] == [1.0]
+    coflows, hosts = found.coflows, found.hosts
+    assert coflows["stage"] == [1]
+    assert coflows["remote_bytes"] == [14_400_000_000.0]
+    assert coflows["written_bytes"] == [19_200_000_000.0]
+    assert coflows["closed"] == [True]
+    assert hosts["host"] == ["host-1", "host-2", "host-3", "host-4"]
+    assert hosts["sent_bytes"] == hosts["received_bytes"] == [3_600_000_000.0] * 4
     assert found.summary()["logs"][0]["written"] == 19_200_000_000
     assert "report" in str(found)
     assert found.answer.split(";")[0] in found._repr_html_()
