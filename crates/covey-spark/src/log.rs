@@ -178,7 +178,8 @@ fn read_events(
 fn short(error: &serde_json::Error) -> String {
     let text = error.to_string();
     let text = text.split(" at line ").next().unwrap_or(&text);
-    format!("one with an error at column {}: {text}", error.column())
+    let what = if error.is_data() { "one with an error" } else { "a line that is no JSON" };
+    format!("{what} at column {}: {text}", error.column())
 }
 
 fn finish(file: String, builder: Builder, progress: &Progress, note: Option<&str>) -> Log {

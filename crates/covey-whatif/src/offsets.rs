@@ -53,20 +53,20 @@ impl Offsets {
     pub fn draw(&self, models: &[Model], seed: u64) -> Result<Vec<Vec<f64>>, Error> {
         let first_s = models.iter().map(|model| model.start_s).fold(f64::INFINITY, f64::min);
         Ok(match self {
-            _ if models.len() < 2 => vec![vec![0.0; models.len()]],
-            Offsets::Clock => {
-                let starts_s: Vec<f64> =
-                    models.iter().map(|model| model.start_s - first_s).collect();
-                vec![with_short_gaps(models, &starts_s)]
-            }
-            Offsets::Given(times) if times.len() == models.len() => vec![times.clone()],
-            Offsets::Given(times) => {
+            Offsets::Given(times) if times.len() != models.len() => {
                 let expected = format!(
                     "a time for each of {} applications that can be replayed",
                     models.len()
                 );
                 return Err(Error::argument("offsets", expected, times.len()));
             }
+            _ if models.len() < 2 => vec![vec![0.0; models.len()]],
+            Offsets::Clock => {
+                let starts_s: Vec<f64> =
+                    models.iter().map(|model| model.start_s - first_s).collect();
+                vec![with_short_gaps(models, &starts_s)]
+            }
+            Offsets::Given(times) => vec![times.clone()],
             Offsets::Random(draws) => {
                 let span_s = models.iter().map(|model| model.logged_s).fold(0.0, f64::max);
                 let mut random = SplitMix::new(seed);

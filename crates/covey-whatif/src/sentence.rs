@@ -32,7 +32,7 @@ pub(crate) fn sentence(whatif: &WhatIf) -> String {
                 if row.codec == LOGGED { String::new() } else { format!(" and {}", row.codec) };
             let (rate, policy) = (rate(row.link_rate_bps), &row.policy);
             answer += &format!(
-                ". With links of {rate}{codec}, under {policy}, they would end {}",
+                ". With links of {rate}{codec}, under {policy}, jobs would end {}",
                 gain(row)
             );
         }
@@ -120,7 +120,7 @@ mod tests {
         assert_eq!(
             answer([vec![fair, nothing], slow.to_vec()].concat()),
             "Scheduling would gain about nothing; the busiest link is busy 3.0 % of the time. With links of 1 Gbps, \
-             under covey, they would end between 3 % later and 7 % sooner."
+             under covey, jobs would end between 3 % later and 7 % sooner."
         );
         assert_eq!(answer(Vec::new()), "Nothing was replayed: there is no answer.");
     }

@@ -66,7 +66,7 @@ pub struct WhatIf {
     /// Write a CSV file with the times of each job
     #[arg(long, value_name = "FILE.csv")]
     per_job: Option<PathBuf>,
-    /// Write a page with the answer, stages over time and the times of jobs
+    /// Write a page with the answer, stages and links over time, and the times of jobs
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
     /// Number of replays at a time [default: the number of cores]

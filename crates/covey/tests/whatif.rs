@@ -100,7 +100,9 @@ fn a_trace_a_table_and_a_page() {
     );
     // Twelve jobs under three policies at two link rates.
     assert_eq!(jobs.lines().count(), 1 + 12 * 6);
-    assert!(folder.read("gain.html").contains("covey whatif queries -o trace.jsonl"));
+    let page = folder.read("gain.html");
+    assert!(page.contains("covey whatif queries -o trace.jsonl"));
+    assert!(page.contains("Links over time") && page.contains("host-4: "), "{page}");
     assert!(folder.results(&["trace", "info", "trace.jsonl"]).contains("12"));
     let piped = folder.results(&["whatif", "queries", "-o", "-"]);
     assert_eq!(piped, folder.read("trace.jsonl"));
@@ -121,6 +123,24 @@ fn a_broken_log_has_a_status_beside_others_and_is_an_error_alone() {
     let Ran { status, out, .. } = folder.covey(&["whatif", "empty"]);
     assert_eq!(status, Some(0), "{out}");
     assert!(out.contains("the log has no events yet"), "{out}");
+}
+
+#[test]
+fn what_has_no_effect_or_counts_twice_is_said() {
+    let folder = example();
+    let fast = ["--link-rate", "10gbps", "--policies", "fair"];
+    let said = |command: &[&str]| folder.results(&[&["whatif"], command, &fast[..]].concat());
+    let both = said(&["report", "./report"]);
+    assert!(both.contains("report and ./report are of one application, report, which"), "{both}");
+    let alone = said(&["report", "--offsets", "random:3"]);
+    assert!(alone.contains("--offsets has no effect: there is one application."), "{alone}");
+    let refusal = folder.refusal(&["whatif", "report", "--offsets", "0s,10s"]);
+    assert!(
+        refusal.starts_with("--offsets: expected a time for each of 1 application"),
+        "{refusal}"
+    );
+    let refusal = folder.refusal(&["compare", "report"]);
+    assert!(refusal.contains("covey whatif LOG"), "{refusal}");
 }
 
 #[test]

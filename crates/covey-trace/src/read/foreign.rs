@@ -46,7 +46,7 @@ pub(crate) fn document(line: &str) -> Option<&'static str> {
     } else if line.starts_with('<') {
         "an XML file: write its flows as Covey JSON lines (docs/traces.md)"
     } else if line.starts_with('{') && line.contains("\"Event\"") {
-        "a Spark event log: it has no flows; write each shuffle as a coflow in Covey JSON lines (docs/traces.md)"
+        "a Spark event log: `covey whatif LOG` answers what it would gain, and `covey whatif LOG -o trace.jsonl` makes a trace of it"
     } else if line.starts_with('[') {
         "a JSON array: Covey JSON lines have an object on each line (docs/traces.md)"
     } else if line.starts_with("covey-topology") {
