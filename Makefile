@@ -153,7 +153,7 @@ picture-check: ## Check that the pictures in README.md and docs/fabrics.md show 
 fabric-picture: ## Make the picture in docs/fabrics.md; needs the Facebook trace (TRACE=file)
 	scripts/fabric-picture.sh $(TRACE)
 
-fuzz: ## Feed garbage to the readers of traces, topologies, flow records, event logs and messages, a minute each (FUZZ_SECONDS=60)
+fuzz: ## Feed garbage to the readers of traces, topologies, flow records, event logs and messages, and flows to policies, a minute each (FUZZ_SECONDS=60)
 	rustup toolchain list | grep -q '^$(NIGHTLY)' || rustup toolchain install $(NIGHTLY) --profile minimal
 	cargo fuzz --version 2>/dev/null | grep -q . || cargo install --locked cargo-fuzz --version $(CARGO_FUZZ)
 	for target in $$(cargo +$(NIGHTLY) fuzz list); do \

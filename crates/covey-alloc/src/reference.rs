@@ -56,6 +56,14 @@ pub struct Running {
     provisional: Vec<(CoflowId, Vec<FlowId>)>,
 }
 
+impl Running {
+    /// A coflow has left: its id may be that of another one.
+    pub fn forget(&mut self, coflow: CoflowId) {
+        self.matched.retain(|(id, _)| *id != coflow);
+        self.provisional.retain(|(id, _)| *id != coflow);
+    }
+}
+
 /// Rates of flows, in their order, if `running` are the flows that ran by matching before; afterwards it has those that
 /// run now. It counts under strict layers only. Flows are in the order of greedy rules: coflow by coflow, sender by
 /// sender. `None` if an explicit rate does not fit, or if ports divide links among other groups than whole coflows.

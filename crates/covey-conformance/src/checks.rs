@@ -5,6 +5,7 @@ use covey_sim::bound::{bounds, isolated_ccts_s, on_the_wire};
 use covey_sim::{Outcome, simulate};
 use covey_trace::{Availability, Coflow, Flow, Moment, Workload, read, write};
 
+use crate::twin::Twin;
 use crate::violation::Violation;
 use crate::watch::Watch;
 use crate::workloads::flow;
@@ -48,6 +49,25 @@ pub fn rates_fit(
     let outcome = outcome.map_err(|error| Violation(error.to_string()))?;
     watch.check_all_sent(&outcome)?;
     Ok(outcome)
+}
+
+/// The rates of every round are those that [their definition](mod@covey_alloc::reference) gives. Returns the number of
+/// rounds that were compared: plans with matching by load are not. The policy does not compress.
+///
+/// # Errors
+/// The rates differ, or the plan cannot be executed.
+pub fn rates_are_as_defined(
+    workload: &Workload,
+    fabric: &Fabric,
+    make: Make<'_>,
+) -> Result<usize, Violation> {
+    let mut twin = Twin::default();
+    let outcome = simulate(workload, fabric, "under test", &mut make(), &mut twin);
+    match (twin.found, outcome) {
+        (Some(violation), _) => Err(violation),
+        (None, Err(error)) => Err(Violation(error.to_string())),
+        (None, Ok(_)) => Ok(twin.compared),
+    }
 }
 
 /// A repeated run gives the same result to the last bit.

@@ -12,14 +12,15 @@
 mod checks;
 mod failed;
 mod suite;
+mod twin;
 mod violation;
 mod watch;
 mod workloads;
 
 pub use checks::{
     Limits, MICE, Make, ccts, compresses, elephant_s, is_local, names_of_ports_do_not_matter,
-    nothing_is_too_fast, others_do_not_matter, rates_fit, same_again, same_time, starves_nobody,
-    the_clock_does_not_matter,
+    nothing_is_too_fast, others_do_not_matter, rates_are_as_defined, rates_fit, same_again,
+    same_time, starves_nobody, the_clock_does_not_matter,
 };
 pub use suite::check;
 pub use violation::Violation;

@@ -17,7 +17,7 @@ pub(crate) struct Calendar {
     restarts: BinaryHeap<Reverse<(Time, FlowOf)>>,
     /// The number of parents for which each coflow waits, by index in the trace; zero without a
     /// barrier.
-    parents_left: Vec<u32>,
+    parents_awaited: Vec<u32>,
     /// Indices of each coflow's children, by index in the trace.
     children: Vec<Vec<u32>>,
 }
@@ -29,12 +29,12 @@ impl Calendar {
         self.releases.clear();
         self.starts.clear();
         self.restarts.clear();
-        self.parents_left.clear();
+        self.parents_awaited.clear();
         self.children.iter_mut().for_each(Vec::clear);
         self.children.resize_with(workload.coflows.len(), Vec::new);
         for (child, coflow) in workload.coflows.iter().enumerate() {
             let waits = barrier && !coflow.parents.is_empty();
-            self.parents_left.push(if waits { coflow.parents.len() as u32 } else { 0 });
+            self.parents_awaited.push(if waits { coflow.parents.len() as u32 } else { 0 });
             for &parent in &coflow.parents {
                 self.children[parent as usize].push(child as u32);
             }
@@ -88,13 +88,13 @@ impl Calendar {
     /// released, but not before their own arrival.
     pub(crate) fn release_children(&mut self, workload: &Workload, parent: u32, now: Time) {
         for &child in &self.children[parent as usize] {
-            let left = &mut self.parents_left[child as usize];
-            if *left == 0 {
+            let awaited = &mut self.parents_awaited[child as usize];
+            if *awaited == 0 {
                 // Without a barrier it did not wait.
                 continue;
             }
-            *left -= 1;
-            if *left == 0 {
+            *awaited -= 1;
+            if *awaited == 0 {
                 let arrival = Time::from_secs(workload.coflows[child as usize].arrival_s);
                 self.releases.push(Reverse((arrival.max(now), child)));
             }

@@ -21,7 +21,7 @@ pub(crate) struct Dags {
     /// Working memory: indices in the trace, parents before children.
     order: Vec<u32>,
     /// Working memory: how many parents of each coflow have no lineage yet, by index in the trace.
-    parents_left: Vec<u32>,
+    parents_awaited: Vec<u32>,
 }
 
 impl Dags {
@@ -37,8 +37,8 @@ impl Dags {
         calendar: &Calendar,
     ) -> Result<(), SimError> {
         let coflows = &workload.coflows;
-        self.parents_left.clear();
-        self.parents_left.extend(coflows.iter().map(|c| c.parents.len() as u32));
+        self.parents_awaited.clear();
+        self.parents_awaited.extend(coflows.iter().map(|c| c.parents.len() as u32));
         self.lineage.clear();
         self.lineage.resize(coflows.len(), Lineage::default());
         self.order.clear();
@@ -62,9 +62,9 @@ impl Dags {
                 _ => ids.register(parents),
             };
             for &child in calendar.children(trace_index) {
-                let left = &mut self.parents_left[child as usize];
-                *left -= 1;
-                if *left == 0 {
+                let awaited = &mut self.parents_awaited[child as usize];
+                *awaited -= 1;
+                if *awaited == 0 {
                     self.order.push(child);
                 }
             }
@@ -73,7 +73,7 @@ impl Dags {
         self.sent.resize(ids.dags() as usize, 0.0);
         self.present.iter_mut().for_each(Vec::clear);
         self.present.resize_with(ids.dags() as usize, Vec::new);
-        match self.parents_left.iter().position(|&left| left > 0) {
+        match self.parents_awaited.iter().position(|&awaited| awaited > 0) {
             Some(trace_index) => Err(SimError::Cycle { coflow: coflows[trace_index].id.clone() }),
             None => Ok(()),
         }

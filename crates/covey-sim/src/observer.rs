@@ -3,8 +3,8 @@
 use std::ops::ControlFlow;
 
 use covey_alloc::Allocator;
-use covey_core::Time;
 use covey_core::state::State;
+use covey_core::{Ranking, Time};
 
 /// A scheduling round that has ended. Its rates hold until the next one.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +15,9 @@ pub struct Round<'a> {
     pub done: usize,
     /// The number of the policy's coflows that have left so far. These are the same, unless it puts flows into groups
     /// of its own.
-    pub left: usize,
+    pub departed: usize,
+    /// The plan in force.
+    pub ranking: &'a Ranking,
     /// The coflows that are present.
     pub state: &'a State,
     /// The allocator, with their rates.

@@ -40,7 +40,7 @@ pub struct Timeline {
     /// The policy's coflows in which flows of a coflow of the workload are sent, by its index.
     groups: BTreeMap<u32, BTreeSet<CoflowId>>,
     /// The number of the policy's coflows that had left at the last round.
-    left: usize,
+    departed: usize,
     /// Working memory: the spans that a coflow has from this round on.
     next: Vec<Span>,
     /// Working memory: the rate of a coflow at each of its links.
@@ -171,16 +171,16 @@ impl Observer for Timeline {
     fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
         let state = round.state;
         let mut affected = BTreeSet::new();
-        let has_left = |id: CoflowId, seq: u64| {
+        let has_departed = |id: CoflowId, seq: u64| {
             !state.is_present(id) || state.coflow(id).registration.seq != seq
         };
         let changed = round.allocator.changed_coflows(state).iter().copied();
-        let mut left = Vec::new();
-        if std::mem::replace(&mut self.left, round.left) != round.left {
-            let all = self.sent.iter().filter(|&(&id, &(seq, _))| has_left(id, seq));
-            left.extend(all.map(|(&id, _)| id));
+        let mut departed = Vec::new();
+        if std::mem::replace(&mut self.departed, round.departed) != round.departed {
+            let all = self.sent.iter().filter(|&(&id, &(seq, _))| has_departed(id, seq));
+            departed.extend(all.map(|(&id, _)| id));
         }
-        for id in left.into_iter().chain(changed) {
+        for id in departed.into_iter().chain(changed) {
             self.look(id, round, &mut affected);
         }
         affected.into_iter().for_each(|coflow| self.update(coflow, round));

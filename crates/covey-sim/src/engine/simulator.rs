@@ -204,8 +204,9 @@ fn run_all(
         decided.map_err(|source| SimError::Plan { policy: policy(), time_s, source })?;
         let traffic = driver.traffic();
         let (state, allocator) = (traffic.state(), traffic.allocator());
-        let (done, left) = (world.records().done(), world.left());
-        let round = Round { now: next, done, left, state, allocator };
+        let (done, departed) = (world.records().done(), world.departed());
+        let ranking = driver.ranking();
+        let round = Round { now: next, done, departed, ranking, state, allocator };
         if observer.round(&round).is_break() {
             return Err(SimError::Interrupted);
         }

@@ -26,7 +26,7 @@ impl Transfers {
     /// through a link.
     pub fn clear(&mut self, ports: usize, link_thresholds: &[f64]) {
         self.integration.clear();
-        self.integration.coflows_mut().set_limits(link_thresholds);
+        self.integration.coflows_mut().set_thresholds(link_thresholds);
         self.processors.clear(ports);
         (self.counts_anew, self.is_interrupted, self.compresses) = (false, false, true);
     }
@@ -46,7 +46,7 @@ impl Transfers {
         self.integration.is_idle() && !self.processors.next().comes()
     }
 
-    /// The coflows, for questions about the limits that they have reached.
+    /// The coflows, for questions about the thresholds that they have reached.
     pub fn coflows_mut(&mut self) -> &mut CoflowFluids {
         self.integration.coflows_mut()
     }

@@ -23,7 +23,7 @@ impl WakeCalendar {
     /// A wake-up is to be looked at by `time`, and not before `after`, which is earlier.
     ///
     /// It is looked at half-way, as policies ask for fewer and fewer bytes: the next number rarely changes anything
-    /// here. That saves 15 % of `stream` on the Facebook trace, on a FatTree with k = 48 and racks.
+    /// here.
     pub fn set(&mut self, id: WakeId, after: Time, time: Time) {
         if self.times.len() <= id.index() {
             self.times.resize(id.index() + 1, Time::NEVER);

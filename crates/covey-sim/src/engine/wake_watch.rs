@@ -10,9 +10,7 @@ use crate::integration::{Due, Integration, Pace};
 /// The time of the next wake-up, and the wake-ups for bytes that have to be checked.
 ///
 /// Under classes thousands of coflows may be sent at once, each with a wake-up for every receiver. There a wake-up
-/// is checked only when the capacity of links lets enough have been sent ([`WakeCalendar`]). That, and `stream`
-/// waiting for one number at each link, took `stream` on a tenth of the Facebook trace, on a FatTree with k = 48 and
-/// racks, from more than 160 s to 6 s.
+/// is checked only when the capacity of links lets enough have been sent ([`WakeCalendar`]).
 #[derive(Debug)]
 pub(super) struct WakeWatch {
     /// The time of the first wake-up.

@@ -37,7 +37,7 @@ pub(super) struct Parts {
     /// Whether the policy puts flows into groups of its own. What ends a coflow is then not what ends a group.
     pub(super) regroups: bool,
     /// The number of the policy's coflows that have left.
-    left: usize,
+    departed: usize,
     /// Whether the policy sees coflows. If not, flows arrive by themselves.
     pub(super) sees_coflows: bool,
     /// Where it does not: how flows appear, by their numbers among all flows of the trace.
@@ -75,7 +75,7 @@ impl<'a> SimulatedWorld<'a> {
         let flows = parts.ids.clear(workload);
         parts.records.clear(workload, flows);
         parts.regroups = driver.wants().regroups;
-        parts.left = 0;
+        parts.departed = 0;
         parts.observed.clear();
         if parts.regroups {
             parts.ids.follow_flows(flows);
@@ -112,8 +112,8 @@ impl<'a> SimulatedWorld<'a> {
     }
 
     /// The number of the policy's coflows that have left.
-    pub fn left(&self) -> usize {
-        self.parts.left
+    pub fn departed(&self) -> usize {
+        self.parts.departed
     }
 
     /// Whether coflows wait, no flow sends, and only the policy can change that.
@@ -391,8 +391,8 @@ impl World for SimulatedWorld<'_> {
     }
 
     fn coflow_left(&mut self, traffic: &Traffic, id: CoflowId) {
-        let Parts { calendar, ids, transfers, records, regroups, left, .. } = &mut *self.parts;
-        *left += 1;
+        let Parts { calendar, ids, transfers, records, regroups, departed, .. } = &mut *self.parts;
+        *departed += 1;
         transfers.forget(id);
         if !*regroups {
             calendar.release_children(self.workload, ids.trace_index(id), traffic.now());

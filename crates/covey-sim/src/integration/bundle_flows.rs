@@ -14,8 +14,7 @@ pub(super) struct Member {
     pub flow: FlowAt,
 }
 
-/// The flows of one bundle. Most bundles have one, which needs no memory of its own: with strict
-/// classes on `fat-tree:k=8` that is 4 MB for four fifths of the Facebook trace.
+/// The flows of one bundle. Most bundles have one, which needs no memory of its own.
 #[derive(Debug, Default)]
 pub(super) enum BundleFlows {
     #[default]

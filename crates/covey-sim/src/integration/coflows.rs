@@ -15,7 +15,7 @@ pub(crate) struct CoflowFluids {
     /// By [`CoflowId`].
     fluids: Vec<Fluid>,
     moving: Moving,
-    /// Bytes that coflows have sent through each of their links, if the policy sets limits for
+    /// Bytes that coflows have sent through each of their links, if the policy sets thresholds for
     /// these or, where coflows are followed one by one, waits for them.
     meters: Meters,
     /// Coflows that have stopped sending since the last round.
@@ -28,10 +28,10 @@ impl CoflowFluids {
         self.moving.clear();
     }
 
-    /// The policy receives an event when a coflow has sent one of `limits`, in bytes, through a
+    /// The policy receives an event when a coflow has sent one of `thresholds`, in bytes, through a
     /// link.
-    pub(crate) fn set_limits(&mut self, limits: &[f64]) {
-        self.meters.start(limits);
+    pub(crate) fn set_thresholds(&mut self, thresholds: &[f64]) {
+        self.meters.start(thresholds);
     }
 
     /// A coflow has arrived.
@@ -149,15 +149,15 @@ impl CoflowFluids {
         self.fluids[id.index()].when_flow_sent(state.coflow(id), bytes, horizon)
     }
 
-    /// Finds the coflows that reach a limit at a link by `now`. [`CoflowFluids::found`] has them in
+    /// Finds the coflows that reach a threshold at a link by `now`. [`CoflowFluids::found`] has them in
     /// order of arrival.
     pub(crate) fn find_thresholds_reached(&mut self, state: &State, now: Time) {
         let CoflowFluids { moving, meters, .. } = self;
         moving.find(state, |id| meters.next(id).due(now));
     }
 
-    /// The time at which any coflow will reach its next limit at a link, if rates stay.
-    pub(super) fn next_limit(&self) -> Time {
+    /// The time at which any coflow will reach its next threshold at a link, if rates stay.
+    pub(super) fn next_threshold(&self) -> Time {
         self.meters.next_of_all()
     }
 
@@ -182,8 +182,8 @@ impl CoflowFluids {
         self.moving.found()
     }
 
-    /// Calls `reached` with each link at which a coflow has reached a limit by `now`, and the
-    /// limit.
+    /// Calls `reached` with each link at which a coflow has reached a threshold by `now`, and the
+    /// threshold.
     pub(crate) fn take_thresholds_reached(
         &mut self,
         id: CoflowId,
@@ -314,7 +314,9 @@ impl Integrator for CoflowFluids {
                 self.advance(network, id);
                 network.allocator.reconsider(id);
             }
-            network.allocator.elapse(id, self.fluids[id.index()].take_passed());
+            let scale = network.state.coflow(id).progress().scale;
+            let seconds = self.fluids[id.index()].take_unreported(scale);
+            network.allocator.elapse(id, seconds);
         }
     }
 

@@ -66,7 +66,7 @@ pub(crate) trait Integrator {
     /// be the next ones already.
     fn end(&mut self, network: &mut Network<'_>);
 
-    /// The time of the next end of a flow, or of the next limit reached, if rates stay.
+    /// The time of the next end of a flow, or of the next threshold reached, if rates stay.
     fn next_end(&self) -> Time;
 
     /// Adds the flows that end now to `ending`, in an order that does not depend on ports. A flow may be named twice.

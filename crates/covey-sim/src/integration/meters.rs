@@ -1,4 +1,4 @@
-//! The bytes that each coflow has sent through each of its links, for policies that set limits for
+//! The bytes that each coflow has sent through each of its links, for policies that set thresholds for
 //! these ([`Policy::link_thresholds`](covey_core::Policy::link_thresholds)) or wait for them
 //! ([`Plan::wake_when_passed`](covey_core::Plan::wake_when_passed)).
 
@@ -7,11 +7,11 @@ use covey_core::{CoflowId, Demand, LinkId, Time, min_by_lane};
 
 use super::tallies::ROUNDING;
 
-/// One meter a coflow, which is on if limits are set or the policy waits for bytes of the coflow through a link.
+/// One meter a coflow, which is on if thresholds are set or the policy waits for bytes of the coflow through a link.
 #[derive(Debug, Default)]
 pub(super) struct Meters {
     /// Bytes, ascending.
-    limits: Vec<f64>,
+    thresholds: Vec<f64>,
     /// By [`CoflowId`].
     meters: Vec<Meter>,
     /// The number of meters that are on.
@@ -29,19 +29,19 @@ struct Meter {
     sent: Vec<f64>,
     /// Bytes per second from `since` on, by local link.
     rate: Vec<f64>,
-    /// The number of limits reached, by local link.
+    /// The number of thresholds reached, by local link.
     reached: Vec<usize>,
-    /// The next limit, by local link; infinite if there is none.
-    limit: Vec<f64>,
-    /// The time at which the next limit at any link will be reached.
+    /// The next threshold, by local link; infinite if there is none.
+    threshold: Vec<f64>,
+    /// The time at which the next threshold at any link will be reached.
     next: Option<Time>,
 }
 
 impl Meters {
     /// Forgets all coflows.
-    pub(super) fn start(&mut self, limits: &[f64]) {
-        self.limits.clear();
-        self.limits.extend_from_slice(limits);
+    pub(super) fn start(&mut self, thresholds: &[f64]) {
+        self.thresholds.clear();
+        self.thresholds.extend_from_slice(thresholds);
         self.meters.iter_mut().for_each(Meter::turn_off);
         self.on = 0;
     }
@@ -53,7 +53,7 @@ impl Meters {
 
     /// A coflow has arrived.
     pub(super) fn reset(&mut self, id: CoflowId, coflow: &CoflowState, now: Time) {
-        if !self.limits.is_empty() {
+        if !self.thresholds.is_empty() {
             self.turn_on(id, coflow, now);
         }
     }
@@ -86,8 +86,8 @@ impl Meters {
         }
         meter.reached.clear();
         meter.reached.resize(links, 0);
-        meter.limit.clear();
-        meter.limit.resize(links, self.limits.first().copied().unwrap_or(f64::INFINITY));
+        meter.threshold.clear();
+        meter.threshold.resize(links, self.thresholds.first().copied().unwrap_or(f64::INFINITY));
         meter.next = None;
     }
 
@@ -96,21 +96,21 @@ impl Meters {
         let meter = self.meters.get_mut(id.index()).filter(|meter| meter.is_on);
         let Some(meter) = meter else { return };
         let links = demand.links().len();
-        let (sent, reached, limit) = (
+        let (sent, reached, threshold) = (
             std::mem::take(&mut meter.sent),
             std::mem::take(&mut meter.reached),
-            std::mem::take(&mut meter.limit),
+            std::mem::take(&mut meter.threshold),
         );
         meter.rate.clear();
         meter.rate.resize(links, 0.0);
         meter.sent.resize(links, 0.0);
         meter.reached.resize(links, 0);
-        meter.limit.resize(links, self.limits.first().copied().unwrap_or(f64::INFINITY));
+        meter.threshold.resize(links, self.thresholds.first().copied().unwrap_or(f64::INFINITY));
         for (l, link) in before.iter().enumerate() {
             let k = demand.local(link.index());
             meter.sent[k] = sent[l];
             meter.reached[k] = reached[l];
-            meter.limit[k] = limit[l];
+            meter.threshold[k] = threshold[l];
         }
         meter.find_next();
     }
@@ -191,20 +191,20 @@ impl Meters {
         meter.find_next();
     }
 
-    /// The time at which any coflow will reach its next limit, if rates stay.
+    /// The time at which any coflow will reach its next threshold, if rates stay.
     pub(super) fn next_of_all(&self) -> Time {
         let next = |meter: &Meter| meter.next.unwrap_or(Time::NEVER);
         self.meters.iter().map(next).fold(Time::NEVER, Time::min)
     }
 
-    /// The time at which a coflow will reach its next limit, if rates stay.
+    /// The time at which a coflow will reach its next threshold, if rates stay.
     pub(super) fn next(&self, id: CoflowId) -> Time {
         let meter = self.meters.get(id.index());
         meter.and_then(|meter| meter.next).unwrap_or(Time::NEVER)
     }
 
-    /// Calls `reached` with each link at which a coflow has reached a limit by `now`, and the
-    /// limit.
+    /// Calls `reached` with each link at which a coflow has reached a threshold by `now`, and the
+    /// threshold.
     pub(super) fn take_reached(
         &mut self,
         id: CoflowId,
@@ -216,13 +216,13 @@ impl Meters {
         meter.advance(now);
         for (l, link) in coflow.demand().links().iter().enumerate() {
             while meter.is_due(l, now) {
-                let limit = meter.limit[l];
-                // The limit must not be reached a second time because of rounding.
-                meter.sent[l] = meter.sent[l].max(limit);
+                let threshold = meter.threshold[l];
+                // The threshold must not be reached a second time because of rounding.
+                meter.sent[l] = meter.sent[l].max(threshold);
                 meter.reached[l] += 1;
-                meter.limit[l] =
-                    self.limits.get(meter.reached[l]).copied().unwrap_or(f64::INFINITY);
-                reached(*link, limit);
+                meter.threshold[l] =
+                    self.thresholds.get(meter.reached[l]).copied().unwrap_or(f64::INFINITY);
+                reached(*link, threshold);
             }
         }
         meter.find_next();
@@ -244,16 +244,16 @@ impl Meter {
         }
     }
 
-    /// Whether the next limit is reached at a link at `now`, up to which all is counted.
+    /// Whether the next threshold is reached at a link at `now`, up to which all is counted.
     fn is_due(&self, l: usize, now: Time) -> bool {
-        let missing = self.limit[l] - self.sent[l];
+        let missing = self.threshold[l] - self.sent[l];
         missing <= 0.0 || self.rate[l] > 0.0 && (self.since + missing / self.rate[l]).due(now)
     }
 
     fn find_next(&mut self) {
-        // Without a limit or a rate this is infinite, or NaN, which is never the minimum.
-        let rest = |[limit, sent, rate]: [f64; 3]| (limit - sent).max(0.0) / rate;
-        let next = min_by_lane([&self.limit, &self.sent, &self.rate], rest);
+        // Without a threshold or a rate this is infinite, or NaN, which is never the minimum.
+        let rest = |[threshold, sent, rate]: [f64; 3]| (threshold - sent).max(0.0) / rate;
+        let next = min_by_lane([&self.threshold, &self.sent, &self.rate], rest);
         self.next = next.is_finite().then(|| self.since + next);
     }
 }

@@ -191,7 +191,7 @@ impl Integrator for Integration {
 
     fn next_end(&self) -> Time {
         let next = in_mode!(self.next_end());
-        if self.is_flow_level() { next.min(self.coflows.next_limit()) } else { next }
+        if self.is_flow_level() { next.min(self.coflows.next_threshold()) } else { next }
     }
 
     fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<FlowAt>) {

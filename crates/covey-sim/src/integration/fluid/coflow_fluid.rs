@@ -9,11 +9,10 @@
 //!
 //! - A flow with a rate by *water level* alone is attached to the link that limits it.
 //! - A flow with a rate of its *own* has a private limit, whose level is the sum of all its rates.
-//! - A flow with a rate by *size* alone (Λ) is not attached: see [`by_size`]. A flow that also has,
-//!   or had, a rate of its own keeps its share by size: it sends at the rates that the allocator has
-//!   booked. What it has sent beyond the scale counts towards `y` when shares are decided again: for
-//!   flows whose own rate has stopped, when a flow of the coflow ends; for all flows, before the
-//!   policy looks.
+//! - A flow with a rate in *proportion* to its bytes left alone (Λ) is not attached: see [`proportional`](super::proportional).
+//!   A flow that also has, or had, a rate of its own keeps its share in proportion: it sends at the rates that the
+//!   allocator has booked. What it has sent beyond the scale counts towards `y` when shares are decided again: for flows
+//!   whose own rate has stopped, when a flow of the coflow ends; for all flows, before the policy looks.
 
 use std::cell::Cell;
 
@@ -22,19 +21,9 @@ use covey_core::state::Progress;
 use covey_core::{Demand, Time, rounded_bytes};
 
 use super::super::services::Services;
-use super::by_size;
 use super::longest::Longest;
-
-/// A flow with a private limit.
-#[derive(Debug, Clone, Copy)]
-struct Private {
-    /// Position of the flow in its coflow's [`Demand`].
-    position: u32,
-    /// The flow's own rates together, in bytes per second. Zero if they have stopped.
-    rate: f64,
-    /// Whether the rates that are taken over name the flow.
-    is_named: bool,
-}
+use super::private::{Private, PrivateLimits};
+use super::proportional::Proportional;
 
 /// The rates of one coflow since the anchor.
 #[derive(Debug)]
@@ -52,12 +41,9 @@ pub(crate) struct Fluid {
     links: usize,
     /// Whether flows may have begun, or levels have been paused, since flows were attached last.
     is_incomplete: bool,
-    /// The flows that have private limits.
-    private: Vec<Option<Private>>,
-    /// Private limits that no flow has.
-    vacant: Vec<u32>,
-    pub(super) by_size: by_size::Levels,
-    /// Whether shares by size are held as booked; see the module.
+    private: PrivateLimits,
+    pub(super) proportional: Proportional,
+    /// Whether shares in proportion to bytes left are held as booked; see the module.
     holds: bool,
     pub(super) longest: Cell<Longest>,
 }
@@ -73,9 +59,8 @@ impl Fluid {
             services: Services::default(),
             links: 0,
             is_incomplete: false,
-            private: Vec::new(),
-            vacant: Vec::new(),
-            by_size: by_size::Levels::default(),
+            private: PrivateLimits::default(),
+            proportional: Proportional::none(),
             holds: false,
             longest: Cell::default(),
         }
@@ -93,7 +78,7 @@ impl Fluid {
     pub(crate) fn halt(&mut self) {
         self.rate = 0.0;
         self.next = Time::NEVER;
-        self.by_size.clear();
+        self.proportional.clear();
         self.holds = false;
         self.detach_all();
     }
@@ -102,8 +87,7 @@ impl Fluid {
         self.services.clear();
         self.links = 0;
         self.is_incomplete = false;
-        self.private.clear();
-        self.vacant.clear();
+        self.private.clear(0);
     }
 
     /// The time of the next end of a flow if rates stay.
@@ -124,7 +108,7 @@ impl Fluid {
     /// Bytes left of an unfinished flow at `now`, whether or not they are written back.
     pub(crate) fn left(&self, progress: &Progress, position: usize, now: Time) -> f64 {
         let left = self.services.missing(position, now).unwrap_or_else(|| {
-            let level = self.by_size.of(position);
+            let level = self.proportional.level(position, progress.scale);
             progress.left[position] * (progress.scale - level * (now - self.anchor))
         });
         left.max(0.0)
@@ -145,73 +129,66 @@ impl Fluid {
     /// Whether some flows send out of proportion to their bytes left while others send in
     /// proportion, so proportions change with time.
     pub(crate) fn is_out_of_proportion(&self) -> bool {
-        self.holds && self.has_private()
+        self.holds && !self.private.is_empty()
     }
 
     /// Whether flows send or will end, or bytes are not written back.
     pub(crate) fn is_moving(&self) -> bool {
-        self.rate != 0.0 || self.next.comes() || self.is_raised() || self.has_private()
+        self.rate != 0.0 || self.next.comes() || self.is_raised() || !self.private.is_empty()
     }
 
     /// Whether some flows send faster than in proportion to the bytes left of all.
     pub(crate) fn is_raised(&self) -> bool {
-        self.by_size.are_raised()
+        self.proportional.are_raised()
     }
 
-    fn has_private(&self) -> bool {
-        self.private.len() > self.vacant.len()
-    }
-
-    /// Seconds over the scale for which raised flows have sent since the last call. Their bytes are
-    /// written back.
-    pub(crate) fn take_passed(&mut self) -> f64 {
-        self.by_size.take_passed()
+    /// Seconds for which raised flows have sent since the last call, over the `scale`. Their bytes are written back.
+    pub(crate) fn take_unreported(&mut self, scale: f64) -> f64 {
+        self.proportional.take_unreported(scale)
     }
 
     /// Moves the anchor of the state that all flows share.
-    fn pass(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
+    fn move_anchor(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
         let dt = (now - self.anchor).max(0.0);
         self.anchor = self.anchor.max(now);
         self.sent += self.rate * dt;
-        self.by_size.pass(demand, progress, dt);
+        self.proportional.advance(demand, progress, dt);
     }
 
     /// Writes back the bytes left of every flow at `now`. No flow may end before `now`.
     pub(crate) fn advance(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
-        self.pass(demand, progress, now);
+        self.move_anchor(demand, progress, now);
         if self.links > 0 {
             return self.write_all_back(demand, progress, now);
         }
-        for slot in 0..self.private.len() {
-            let Some(flow) = self.private[slot] else { continue };
+        for limit in self.private.all() {
+            let Some(flow) = self.private.flow(limit) else { continue };
             self.write_back(demand, progress, flow, now);
             if self.holds && flow.rate == 0.0 {
-                self.vacate(slot);
+                self.vacate(limit);
             }
         }
         if self.holds {
             // Bytes left have changed, and so what they count for.
-            for slot in 0..self.private.len() {
-                self.set_private_level(demand, progress, &[], slot, now);
+            for limit in self.private.all() {
+                self.set_private_level(demand, progress, &[], limit, now);
             }
         }
     }
 
     /// Writes back the bytes left of every flow, where links have levels.
     fn write_all_back(&self, demand: &Demand, progress: &mut Progress, now: Time) {
-        progress.link_left.fill(0.0);
         for p in demand.active() {
             if let Some(left) = self.services.missing(p, now) {
                 progress.left[p] = left / progress.scale;
             }
-            let left = progress.left[p];
-            demand.path(p).for_each(|l| progress.link_left[l] += left);
         }
+        progress.add_up_links(demand);
     }
 
     /// Writes back the bytes left of a flow with a private limit.
     fn write_back(&self, demand: &Demand, progress: &mut Progress, flow: Private, now: Time) {
-        let p = flow.position as usize;
+        let p = flow.position;
         let limit = self.services.limit_of(p).filter(|_| demand.is_active(p));
         let missing = self.services.missing(p, now);
         let Some((limit, missing)) = limit.zip(missing) else { return };
@@ -224,7 +201,7 @@ impl Fluid {
     }
 
     /// Calls `finished` with the position of every flow that ends at `now`, twice if the flow has a
-    /// level by size and a private limit.
+    /// share in proportion and a private limit.
     pub(crate) fn finish(
         &mut self,
         demand: &Demand,
@@ -234,17 +211,15 @@ impl Fluid {
     ) {
         let mut any = false;
         let seconds = (now - self.anchor).max(0.0) + now.slack_s();
-        self.by_size.finish(demand, progress.scale, seconds, |position| {
+        self.proportional.finish(demand, progress.scale, seconds, |position| {
             finished(position);
             any = true;
         });
-        self.pass(demand, progress, now);
-        let Fluid { services, links, private, vacant, .. } = self;
+        self.move_anchor(demand, progress, now);
+        let Fluid { services, links, private, .. } = self;
         services.take_ends(now, |services, position, _| {
-            let slot = services.limit_of(position).and_then(|limit| limit.checked_sub(*links));
-            if let Some(slot) = slot {
-                private[slot] = None;
-                vacant.push(slot as u32);
+            if let Some(limit) = services.limit_of(position).filter(|limit| limit >= links) {
+                private.vacate(limit);
             }
             services.detach(position);
             finished(position);
@@ -255,15 +230,15 @@ impl Fluid {
         }
         self.services.update();
         // Rounding may put a flow's end a little after `now`: that end is still to come.
-        self.next = self.next_end(progress);
+        self.next = self.next_end();
     }
 
     /// Writes back the bytes left of flows whose own rates have stopped.
     fn write_stopped_back(&mut self, demand: &Demand, progress: &mut Progress, now: Time) {
-        for slot in 0..self.private.len() {
-            if let Some(flow) = self.private[slot].filter(|flow| flow.rate == 0.0) {
+        for limit in self.private.all() {
+            if let Some(flow) = self.private.flow(limit).filter(|flow| flow.rate == 0.0) {
                 self.write_back(demand, progress, flow, now);
-                self.vacate(slot);
+                self.vacate(limit);
             }
         }
     }
@@ -281,8 +256,8 @@ impl Fluid {
             self.advance(demand, progress, now);
         }
         let left = self.left(progress, position, now);
-        match self.slot_of(position) {
-            Some(slot) => self.vacate(slot),
+        match self.private_limit_of(position) {
+            Some(limit) => self.vacate(limit),
             None => self.services.detach(position),
         }
         left
@@ -314,7 +289,7 @@ impl Fluid {
         let holds = allocation.by_left().is_some();
         let pauses = self.links > 0 && allocation.is_empty();
         if (pauses || (self.links == 0) == levels.is_empty()) && self.holds == holds {
-            self.pass(demand, progress, now);
+            self.move_anchor(demand, progress, now);
         } else {
             self.advance(demand, progress, now);
             self.detach_all();
@@ -325,11 +300,11 @@ impl Fluid {
         } else if !levels.is_empty() {
             self.follow_levels(demand, progress, allocation, now);
         }
-        self.by_size.replace(demand, allocation);
+        self.proportional.replace(demand, allocation, progress.scale);
         self.name_private(demand, progress, allocation, now);
         self.services.update();
         self.rate = allocation.total();
-        self.next = self.next_end(progress);
+        self.next = self.next_end();
         self.longest.set(self.longest.get().carry(now, || self.fastest()));
     }
 
@@ -353,8 +328,11 @@ impl Fluid {
     ) {
         let levels = allocation.water_levels();
         let begins = self.links == 0 || std::mem::take(&mut self.is_incomplete);
-        self.links = levels.len();
-        self.services.grow(self.links, now);
+        if self.links == 0 {
+            self.links = levels.len();
+            self.services.grow(self.links, now);
+            self.private.clear(self.links);
+        }
         if let Some(changes) = allocation.water_level_changes().filter(|_| !begins) {
             for l in changes.iter().map(|&l| l as usize) {
                 self.services.set_level(l, levels[l], now);
@@ -407,58 +385,34 @@ impl Fluid {
         now: Time,
     ) {
         if allocation.single_rates_may_repeat() {
-            (0..self.private.len()).for_each(|slot| self.round_left(progress, slot, now));
+            self.private.all().for_each(|limit| self.round_left(progress, limit, now));
         }
         let compression = allocation.compression_rates().iter();
         let compression = compression.map(|c| FlowRate { position: c.position, rate: c.rate });
         for FlowRate { position, rate } in allocation.single_rates().chain(compression) {
             let p = position as usize;
-            let slot = self.slot_of(p).unwrap_or_else(|| {
+            let limit = self.private_limit_of(p).unwrap_or_else(|| {
                 let left = self.left(progress, p, now);
-                self.begin_private(position, left, now)
+                self.private.begin(&mut self.services, p, left, now)
             });
-            if let Some(flow) = &mut self.private[slot] {
-                flow.rate = if flow.is_named { flow.rate + rate } else { rate };
-                flow.is_named = true;
-            }
+            self.private.add_rate(limit, rate);
         }
         let levels = allocation.water_levels();
-        for slot in 0..self.private.len() {
-            let Some(flow) = &mut self.private[slot] else { continue };
-            if !std::mem::take(&mut flow.is_named) {
-                self.end_private(demand, progress, allocation, slot, now);
+        for limit in self.private.all() {
+            if !self.private.take_named(limit) {
+                self.end_private(demand, progress, allocation, limit, now);
             }
-            self.set_private_level(demand, progress, levels, slot, now);
+            self.set_private_level(demand, progress, levels, limit, now);
         }
     }
 
     /// Rounds what is left of a flow with a private limit, so that errors do not add up where flows take turns.
-    fn round_left(&mut self, progress: &Progress, slot: usize, now: Time) {
-        let Some(flow) = self.private[slot] else { return };
-        let (p, limit) = (flow.position as usize, self.links + slot);
-        if let Some(left) = self.services.missing(p, now).filter(|_| progress.scale == 1.0) {
+    fn round_left(&mut self, progress: &Progress, limit: usize, now: Time) {
+        let Some(flow) = self.private.flow(limit).filter(|_| progress.scale == 1.0) else { return };
+        if let Some(left) = self.services.missing(flow.position, now) {
             let left = rounded_bytes(left, self.services.level(limit));
-            self.services.attach(p, limit, left, now);
+            self.services.attach(flow.position, limit, left, now);
         }
-    }
-
-    /// A flow gets a private limit, of level zero. Returns its number among these.
-    fn begin_private(&mut self, position: u32, left: f64, now: Time) -> usize {
-        let flow = Some(Private { position, rate: 0.0, is_named: false });
-        let slot = match self.vacant.pop() {
-            Some(slot) => slot as usize,
-            None => self.private.len(),
-        };
-        if slot == self.private.len() {
-            self.private.push(flow);
-            self.services.grow(self.links + self.private.len(), now);
-        } else {
-            self.private[slot] = flow;
-        }
-        let limit = self.links + slot;
-        self.services.set_level(limit, 0.0, now);
-        self.services.attach(position as usize, limit, left, now);
-        slot
     }
 
     /// A flow has no rate of its own any more.
@@ -467,16 +421,14 @@ impl Fluid {
         demand: &Demand,
         progress: &mut Progress,
         allocation: &CoflowAllocation,
-        slot: usize,
+        limit: usize,
         now: Time,
     ) {
-        let Some(flow) = &mut self.private[slot] else { return };
-        let position = flow.position as usize;
+        let Some(flow) = self.private.flow(limit) else { return };
+        let position = flow.position;
         if self.holds && demand.is_active(position) {
-            flow.rate = 0.0;
-            return;
+            return self.private.stop(limit);
         }
-        let flow = *flow;
         let missing = self.services.missing(position, now).filter(|_| demand.is_active(position));
         match missing.filter(|_| self.links > 0) {
             Some(left) => {
@@ -485,7 +437,7 @@ impl Fluid {
             }
             None => self.write_back(demand, progress, flow, now),
         }
-        self.vacate(slot);
+        self.vacate(limit);
     }
 
     /// Gives a private limit the level of all rates of its flow together. `levels` are those of links.
@@ -494,53 +446,50 @@ impl Fluid {
         demand: &Demand,
         progress: &Progress,
         levels: &[f64],
-        slot: usize,
+        limit: usize,
         now: Time,
     ) {
-        let Some(flow) = self.private[slot] else { return };
-        let (p, limit) = (flow.position as usize, self.links + slot);
+        let Some(flow) = self.private.flow(limit) else { return };
+        let p = flow.position;
         let by_level = if !levels.is_empty() {
             demand.path(p).map(|l| levels[l]).fold(f64::INFINITY, f64::min)
         } else if self.holds {
-            progress.left[p] * self.by_size.of(p)
+            progress.left[p] * self.proportional.level(p, progress.scale)
         } else {
             0.0
         };
         if self.services.level(limit) != flow.rate + by_level {
-            self.round_left(progress, slot, now);
+            self.round_left(progress, limit, now);
             self.services.set_level(limit, flow.rate + by_level, now);
         }
     }
 
     /// Takes a private limit from its flow.
-    fn vacate(&mut self, slot: usize) {
-        if let Some(flow) = self.private[slot].take() {
-            if self.slot_of(flow.position as usize) == Some(slot) {
-                self.services.detach(flow.position as usize);
+    fn vacate(&mut self, limit: usize) {
+        if let Some(flow) = self.private.flow(limit) {
+            if self.services.limit_of(flow.position) == Some(limit) {
+                self.services.detach(flow.position);
             }
-            self.vacant.push(slot as u32);
+            self.private.vacate(limit);
         }
     }
 
-    /// The number of a flow's private limit among these.
-    fn slot_of(&self, position: usize) -> Option<usize> {
-        self.services.limit_of(position)?.checked_sub(self.links)
+    /// The private limit of a flow, if it has one.
+    fn private_limit_of(&self, position: usize) -> Option<usize> {
+        self.services.limit_of(position).filter(|limit| *limit >= self.links)
     }
 
     /// The maximum rate of a flow, in bytes per second.
     pub(super) fn fastest(&self) -> f64 {
-        // A flow's rate by size is in proportion to its bytes left: no bound is kept.
-        let by_size = if self.by_size.highest > 0.0 { f64::INFINITY } else { 0.0 };
-        self.services.fastest() + by_size
+        if self.proportional.first_s() < f64::INFINITY {
+            // Such a rate depends on what is left of the flow: no bound is kept.
+            return f64::INFINITY;
+        }
+        self.services.fastest()
     }
 
     /// The time of the next end of a flow, by all rates together.
-    fn next_end(&self, progress: &Progress) -> Time {
-        let by_size = if self.by_size.highest > 0.0 {
-            self.anchor + progress.scale / self.by_size.highest
-        } else {
-            Time::NEVER
-        };
-        by_size.min(self.services.next())
+    fn next_end(&self) -> Time {
+        self.services.next().min(self.anchor + self.proportional.first_s())
     }
 }

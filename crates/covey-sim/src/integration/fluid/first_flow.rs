@@ -3,8 +3,9 @@
 use covey_core::Time;
 use covey_core::state::CoflowState;
 
+use super::super::readings::Pace;
 use super::coflow_fluid::Fluid;
-use super::longest::when;
+use super::longest::{First, when};
 
 impl Fluid {
     /// The time at which the first flow of `coflow`, which may have ended, will have sent `bytes`
@@ -18,33 +19,29 @@ impl Fluid {
             let found = self.find_first(coflow, bytes);
             let fastest = || self.fastest();
             self.longest.set(longest.found(bytes, found, self.anchor, fastest));
-            found.0
+            found.time
         })
     }
 
     /// The time at which the first unfinished flow will have sent `bytes`, and the maximum number
     /// of bytes sent by a flow at the anchor.
-    fn find_first(&self, coflow: &CoflowState, bytes: f64) -> (Time, f64) {
+    fn find_first(&self, coflow: &CoflowState, bytes: f64) -> First {
         let paces = coflow.demand().active().map(|position| self.pace(coflow, position));
-        paces.fold((Time::NEVER, 0.0), |(time, most), (sent, rate)| {
-            (time.min(when(sent, bytes, rate, self.anchor)), most.max(sent))
+        paces.fold(First { time: Time::NEVER, most: 0.0 }, |first, Pace { sent, rate }| First {
+            time: first.time.min(when(sent, bytes, rate, self.anchor)),
+            most: first.most.max(sent),
         })
     }
 
     /// Bytes sent by an unfinished flow at the anchor, and its rate.
-    #[inline] // Two calls for each flow: 2 % of `saath`.
-    fn pace(&self, coflow: &CoflowState, position: usize) -> (f64, f64) {
+    #[inline] // Called for each flow.
+    fn pace(&self, coflow: &CoflowState, position: usize) -> Pace {
         let progress = coflow.progress();
-        let size = progress.size[position];
-        match self.services.limit_of(position) {
-            Some(limit) => {
-                let left = self.services.missing(position, self.anchor);
-                (size - left.unwrap_or(0.0), self.services.level(limit))
-            }
-            None => {
-                let left = progress.left[position];
-                (size - left * progress.scale, left * self.by_size.of(position))
-            }
-        }
+        let sent = progress.size[position] - self.left(progress, position, self.anchor);
+        let rate = match self.services.limit_of(position) {
+            Some(limit) => self.services.level(limit),
+            None => progress.left[position] * self.proportional.level(position, progress.scale),
+        };
+        Pace { sent, rate }
     }
 }

@@ -8,6 +8,15 @@
 
 use covey_core::Time;
 
+/// The first flow that will have sent a number of bytes.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct First {
+    /// When it will have sent them, if rates stay.
+    pub time: Time,
+    /// The maximum number of bytes that a flow has sent so far.
+    pub most: f64,
+}
+
 /// The bound on the flow that has sent most.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Longest {
@@ -33,17 +42,16 @@ impl Longest {
         self.found.or_else(|| Some(bound()).filter(|bound| *bound > horizon))
     }
 
-    /// The first flow will have sent `bytes` at the time `found`; no flow had sent more than `most`
-    /// at the time `as_of`. `fastest` is asked for with the first question only.
+    /// Keeps an answer. `fastest` is asked for with the first question only.
     pub(super) fn found(
         self,
         bytes: f64,
-        (found, most): (Time, f64),
+        first: First,
         as_of: Time,
         fastest: impl FnOnce() -> f64,
     ) -> Longest {
         let fastest = if self.asked.is_none() { fastest() } else { self.fastest };
-        Longest { asked: Some(bytes), found: Some(found), most, as_of, fastest }
+        Longest { asked: Some(bytes), found: Some(first.time), most: first.most, as_of, fastest }
     }
 
     /// Rates change at `now`; no flow is faster than `fastest` from then on.
