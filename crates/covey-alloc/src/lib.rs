@@ -58,7 +58,7 @@
 //! | a flow comes or goes, or counts for something else | the links of its path, and a row for each link whose level is another one then |
 //! | a level changes | the links that flows of its link cross: a row of a table, or their paths |
 //! | a flow gets another limit | the links of its path |
-//! | levels from nothing | each flow's path, and a heap of links |
+//! | levels from nothing | each flow's path twice, and the shares of the links that it crosses |
 //! | MADD, all or none | one look at each link of the coflow |
 //! | matching | the running flows, and the rows of ports that have opened |
 //! | time passes under shares by bytes left | each flow that some have overtaken; nothing if all keep their proportions |
@@ -68,12 +68,12 @@
 //! From the lowest to the highest.
 //!
 //! - [`reference`](mod@reference): the definition of every rule. The other rooms do not use it; their tests do.
+//! - `water`: max-min fair levels on paths of any number of links: from nothing (`water/filling.rs`), and kept up to date
+//!   as flows come and go (`water/water_levels.rs`). It knows neither plans nor coflows.
 //! - `rules`: how the flows of one entry share what is free for them, from nothing. Pure functions, one file
 //!   each.
-//! - `water`: max-min fair levels on paths of any number of links, kept up to date as flows come and go. It knows
-//!   neither plans nor coflows.
 //! - `kept`: what is kept from one pass to the next, for each entry, each coflow and the plan; and what an entry decides
-//!   from it. The levels of a coflow are `rules` at first, and `water` once they have been worked out some times.
+//!   from it.
 //! - `sequence`: how entries follow each other: strict, weighted, per port, backfill.
 //! - `all_flows`: one flow before the other, over all flows at once. A plan that serves coflows does
 //!   not come here.

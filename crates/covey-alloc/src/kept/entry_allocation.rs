@@ -74,7 +74,6 @@ impl EntryAllocation {
     pub fn restart(&mut self) {
         self.clear();
         self.place.forget();
-        self.levels.restart();
     }
 
     /// The coflow can send nothing, and is idle until it can. The capacity that it found is not kept.
@@ -256,17 +255,12 @@ impl EntryAllocation {
             _ if !touched && self.stays(coflow.demand(), rule, &mut scratch.changes) => {
                 return Ok(false);
             }
-            Rule::MaxMin | Rule::Proportional
-                if whole && (rule == Rule::Proportional || self.levels.pays(coflow.demand())) =>
-            {
+            Rule::MaxMin | Rule::Proportional if whole => {
                 self.decide_levels(rule, coflow, capacity, &mut scratch.changes);
             }
             _ => {
                 scratch.previous_after.clone_from(&self.after);
                 self.decide_whole(rule, &mut flows, &mut scratch.rules)?;
-                if whole && rule == Rule::MaxMin && !self.is_empty() {
-                    self.levels.note_filled(scratch.rules.max_min.opened);
-                }
                 let Scratch { changes, previous_after, .. } = scratch;
                 changes.dirty_after.clear();
                 differences(&self.after, previous_after, &mut changes.dirty_after);

@@ -25,9 +25,6 @@ const LEAST_LEFT: f64 = 1e-12;
 /// If more flows than this, and one more in four, are others than before, levels are worked out from nothing.
 const FEW: usize = 8;
 
-/// How often each flow of a coflow gets a rate by another way before levels are kept.
-const FILLED_PER_FLOW: u64 = 2;
-
 /// If another amount may be free at more than one of so many links, all are looked at.
 const LINKS_PER_UNSEEN: usize = 8;
 
@@ -51,8 +48,6 @@ pub struct KeptLevels {
     is_kept: bool,
     /// Whether flows count for what is left of them.
     is_by_left: bool,
-    /// Number of flows that got a rate by other means, added up over all decisions since levels were kept.
-    filled: u64,
     /// Whether [`KeptLevels::changed`] are all links that have another level since the previous decision.
     tells_changes: bool,
     /// Links at which another amount may be free than the levels know; some occur twice.
@@ -74,23 +69,6 @@ impl KeptLevels {
     pub fn forget(&mut self) {
         self.is_kept = false;
         self.tells_changes = false;
-    }
-
-    /// Another coflow may come to the place of this one.
-    pub fn restart(&mut self) {
-        self.forget();
-        self.filled = 0;
-    }
-
-    /// So many flows of a coflow have got a rate by another way.
-    pub fn note_filled(&mut self, flows: usize) {
-        self.filled += flows as u64;
-    }
-
-    /// Whether levels of a coflow are kept, or it pays to keep them: that costs about as much at first as to work them
-    /// out from nothing some times.
-    pub fn pays(&self, demand: &Demand) -> bool {
-        self.is_kept || self.filled > FILLED_PER_FLOW * u64::from(demand.unfinished())
     }
 
     /// Whether the link that limits each flow is known.
@@ -151,7 +129,6 @@ impl KeptLevels {
             self.is_by_left = by_left;
             self.begin(demand, members, capacity, free);
             self.tells_changes = false;
-            self.filled = 0;
             return false;
         }
         if !self.water.is_dense() {

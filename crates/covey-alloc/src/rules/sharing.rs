@@ -1,8 +1,8 @@
 //! What a sharing rule is given, and what it answers.
 
-use super::max_min::MaxMinScratch;
 use crate::error::PlanError;
 use crate::flow_rate::FlowRate;
+use crate::water::filling::Filling;
 use covey_core::Demand;
 use covey_core::state::CoflowState;
 use covey_core::{Group, Rule};
@@ -148,7 +148,7 @@ pub struct RuleScratch {
     pub open: Vec<u32>,
     /// A number for each of `positions`, or for each local link.
     pub numbers: Vec<f64>,
-    pub max_min: MaxMinScratch,
+    pub filling: Filling,
 }
 
 impl RuleScratch {

@@ -16,7 +16,6 @@ use crate::fabric::Fabric;
 use crate::sets::bits::{bits, has_bit};
 use crate::sets::clone_in_place::clone_in_place;
 use crate::sets::link_set::LinkSet;
-use crate::sets::simd::bitmask;
 use crate::values::ids::{LinkId, PortId};
 
 /// The unfinished flows of one coflow and the links they need.
@@ -261,31 +260,6 @@ impl Demand {
             Some(_) if self.is_shuffle() => self.each_active_at(l, look_at),
             Some(beyond) => {
                 self.layout.crossing(&self.links, beyond).iter().for_each(|&p| look_at(p as usize));
-            }
-        }
-    }
-
-    /// Calls `visit` with the position of every active flow for which `of_links`, a number by local link, `is` so at
-    /// both ends, ascending. `receivers` is working memory.
-    pub fn each_active_between(
-        &self,
-        of_links: &[f64],
-        is: impl Fn(f64) -> bool,
-        receivers: &mut Vec<u64>,
-        mut visit: impl FnMut(usize),
-    ) {
-        let senders = self.senders();
-        receivers.clear();
-        let of_receivers = of_links[senders..senders + self.receivers()].chunks(64);
-        receivers.extend(of_receivers.map(|some| bitmask(some.iter().map(|number| is(*number)))));
-        for s in (0..senders).filter(|&s| is(of_links[s]) && self.count()[s] > 0) {
-            if self.is_regular(s) {
-                let row = self.row_bits(s).iter().zip(&*receivers).map(|(row, they)| row & they);
-                let start = self.row(s).start;
-                bits(row).for_each(|k| visit(start + k));
-            } else {
-                let is = |&p: &usize| has_bit(receivers, self.receiver_of(p) - senders);
-                self.active_in_row(s).filter(is).for_each(&mut visit);
             }
         }
     }
