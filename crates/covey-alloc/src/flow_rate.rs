@@ -67,7 +67,7 @@ impl ByLeft<'_> {
     }
 
     /// Level by bytes left of the flow at `position`.
-    #[inline] // Asked for each flow whose bytes a policy waits for: 2 % of `saath`.
+    #[inline] // Asked for each flow whose bytes a policy waits for.
     pub fn level(&self, position: usize) -> f64 {
         let limit = self.limits.get(position).and_then(|limit| limit.get());
         limit.map_or(self.lowest, |l| self.levels[l as usize])

@@ -33,8 +33,7 @@ pub struct Bundles {
     stride: usize,
     /// What the flows of each bundle count for, unless each counts for 1.
     weights: Option<Vec<f64>>,
-    /// Numbers that are vacant. The lowest is taken first, so that flows that come together are together in memory:
-    /// `fair` on `fat-tree:k=16,place=rack` takes 17 and 20 % less CPU so (two pairs beside other work).
+    /// Numbers that are vacant. The lowest is taken first, so that flows that come together are together in memory.
     vacant: BinaryHeap<Reverse<u32>>,
     /// Bundles by class and path. Nothing depends on the order of the table.
     by_path: HashTable<u32>,

@@ -7,10 +7,6 @@ use covey_core::sets::simd::bitmask;
 pub const MAX_DENSE_LINKS: usize = 1536;
 
 /// Up to so many links of a word are looked at one by one.
-///
-/// Most links that a flow crosses are not full. On the Facebook trace, `fat-tree:k=8`, `aalo-local` takes 21.8 instead
-/// of 24.1 s of CPU, and `fifo-lm` 25.0 instead of 26.5 s, if few links are looked at so, and only full ones are asked
-/// for their levels (the least of two).
 const FEW: u32 = 8;
 
 /// For each link, the number of flows that are attached to it, by the other links that they cross. With the
@@ -18,8 +14,7 @@ const FEW: u32 = 8;
 /// bundles.
 ///
 /// Much of a row is zero, so bits say where it is not: for 64 links at once, and for the question whether any link
-/// is lower or higher. With them, `fair` on the public Facebook trace, `fat-tree:k=8` with a hash for each flow,
-/// takes 3.8 instead of 4.3 s of CPU (three pairs of runs), and `aalo` 172 instead of 203 MB.
+/// is lower or higher.
 #[derive(Debug, Default)]
 pub struct DenseRows {
     links: usize,
@@ -33,9 +28,7 @@ pub struct DenseRows {
     attached: Vec<u64>,
 }
 
-/// Numbers of flows, in as few bytes as is enough for all. The rows of a wide coflow fill much of a cache: on four
-/// fifths of the Facebook trace, `fat-tree:k=8`, `aalo` takes 9 % less CPU with one byte each than with two, `fifo-lm`
-/// 8 %.
+/// Numbers of flows, in as few bytes as is enough for all. The rows of a wide coflow fill much of a cache.
 #[derive(Debug)]
 enum Numbers {
     Bytes(Vec<u8>),
@@ -149,9 +142,7 @@ impl DenseRows {
     /// number of a word, the bits of those of its links whose level may be wrong then, and what is used of all links.
     ///
     /// These are the `full` links that the flows cross, and those of which more than the `ceiling` is used. What is
-    /// used of full links need not be compared, and of the others only if it rises. On every fifth coflow of the
-    /// Facebook trace, `fat-tree:k=8`, `fair` takes 5.7 % fewer instructions so, `fifo-lm` 3.9 and `aalo` 3.8 %, than
-    /// with two bounds of each link and a comparison of both.
+    /// used of full links need not be compared, and of the others only if it rises.
     pub fn raise(
         &self,
         link: usize,

@@ -94,11 +94,10 @@ impl Links {
     }
 
     /// Sets what is free of every link. Calls `off` with each link whose level is wrong then. Returns whether
-    /// another amount is free than before. Link by link, with a branch for each question, `aalo` on `fat-tree:k=8`
-    /// takes 37 instead of 30 s of CPU.
+    /// another amount is free than before.
     ///
     /// Where as much is free as before at 64 links, these are passed over: when another amount is used of a link, it is
-    /// looked at then. On every fifth coflow of the Facebook trace `coda` takes 2.1 % fewer instructions so.
+    /// looked at then.
     pub fn set_all_free(&mut self, free: &[f64], mut off: impl FnMut(&Links, usize, u64)) -> bool {
         let mut any_new = false;
         for word in 0..free.len().div_ceil(64) {
@@ -144,8 +143,7 @@ impl Links {
     }
 
     /// Whether the level may be wrong after another amount is used of a link. It reads less
-    /// than [`Links::is_off`]: `fair` on `fat-tree:k=24` takes 3.1 instead of 3.3 s of CPU on every fifth coflow of the
-    /// Facebook trace.
+    /// than [`Links::is_off`].
     pub fn may_be_off(&self, link: usize) -> bool {
         has_bit(&self.full, link) || self.used[link] > self.ceiling[link]
     }

@@ -16,8 +16,7 @@ struct Piece {
 /// For each link, the bundles attached to it in the order of the link's list: what their flows count for, and the other
 /// links that they cross. A bundle has a piece, or several if some path is long.
 ///
-/// A new water level is told to all these links, so they stand in memory one after the other. Looked up bundle by
-/// bundle, they take `fair` on `fat-tree:k=16,place=rack` from 12.5 and 13.7 to 15.8 s of CPU (two pairs).
+/// A new water level is told to all these links, so they stand in memory one after the other.
 #[derive(Debug, Default)]
 pub struct PathRows {
     /// Pieces of each bundle.
@@ -78,8 +77,7 @@ impl PathRows {
     }
 
     /// Whether bundles attached to `link` cross a `full` link whose level is below `level`. Most links are not full, and
-    /// a bit says so without a look at their level: with that, `stream` on `fat-tree:k=48,place=rack` takes 54.1 instead
-    /// of 59.4 s of CPU on the Facebook trace (the least of two, slow hour).
+    /// a bit says so without a look at their level.
     pub fn crosses_lower(&self, link: usize, level: f64, levels: &[f64], full: &[u64]) -> bool {
         let is_lower = |l: usize| has_bit(full, l) && levels[l] < level;
         self.row(link).any(|(_, path)| path.iter().any(|&l| is_lower(l as usize)))

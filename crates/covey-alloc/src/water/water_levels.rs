@@ -26,9 +26,6 @@ use covey_core::sets::marked_links::MarkedLinks;
 /// In a round, so many links are balanced, one more for each bundle, and one for so many links of the fabric. If more
 /// are off, levels are worked out from nothing, which costs about as much: so a round costs at most about twice what
 /// it must. Many are off when many flows come at once to a network that has few.
-///
-/// With up to 64 balances for each link, `fair` on the Facebook trace, `fat-tree:k=24,place=rack`, takes 11.8
-/// instead of 7.7 s of CPU: half of the balances are in 400 of 250,000 rounds.
 const BALANCES: usize = 256;
 const LINKS_PER_BALANCE: usize = 64;
 
@@ -52,8 +49,7 @@ pub struct WaterLevels {
     changes: Changes,
     /// Whether another amount is used or free of a link than when that was last handed on.
     is_touched: bool,
-    /// These links, if they are noted. With a list in which links occur once for each change, `fair` on
-    /// `fat-tree:k=24` takes 7.4 instead of 7.1 s of CPU.
+    /// These links, if they are noted.
     touched: MarkedLinks,
     /// Whether these links are noted: there are no tables, and somebody asks.
     notes_touched: bool,
@@ -138,8 +134,7 @@ impl WaterLevels {
     }
 
     /// Notes from now on, unless there are tables, of which links another amount is used or free. So far it may be any.
-    /// Nothing follows the last class, and to note its links takes 6 % of the CPU time of `fair` on
-    /// `fat-tree:k=16,place=rack`.
+    /// Nothing follows the last class, so its links need not be noted.
     pub fn note_touched(&mut self) {
         self.notes_touched = !self.is_dense();
         self.is_touched = true;

@@ -14,12 +14,12 @@ use crate::aalo::next_tick;
 use crate::kept_ranks::KeptRanks;
 use crate::queues::Queues;
 
-/// Flows of a group are looked at no more often than a port can send this part of the limit of their flow queue. To
-/// demote each flow exactly at the limit took `coda` 54 s on the Facebook trace.
+/// Flows of a group are looked at no more often than a port can send this part of the limit of their flow queue: to
+/// demote each flow exactly at the limit costs a round for each.
 const OVERSHOOT: f64 = 0.5;
 
-/// Nor before they have sent this part of the limit on average, so that looking costs in proportion to what is sent:
-/// 27 s without that.
+/// Nor before they have sent this part of the limit on average, so that looking costs in proportion to what is
+/// sent.
 const PROGRESS: f64 = 0.125;
 
 /// A coflow, by a number that no other one has or had.

@@ -69,8 +69,6 @@ impl Line {
 
 /// What the senders of one DAG know of its sub-coflows. It is laid out for the flows that there are, and again when
 /// others start or a coflow ends.
-///
-/// Laying it out at every look took 40 % of `stream` on the Facebook trace, on a FatTree with k = 48 and racks.
 #[derive(Debug, Default)]
 pub(super) struct Relay {
     /// By coflow and number.

@@ -170,7 +170,7 @@ impl WaterLevels {
                 );
             }
         }
-        // As slices, which stay where they are while one of them is written: 2 % less CPU.
+        // As slices, which stay where they are while one of them is written.
         let (used, others) = (&mut used[..], &mut others[..]);
         let (full, ceiling) = (&full[..], &ceiling[..]);
         for (weight, path) in rows.paths.row(link) {
