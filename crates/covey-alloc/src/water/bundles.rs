@@ -52,7 +52,7 @@ impl Bundles {
         self.places.clear();
         self.vacant.clear();
         self.by_path.clear();
-        self.stride = self.stride.max(8);
+        self.stride = self.stride.max(4);
     }
 
     /// The class of a bundle.
@@ -210,7 +210,7 @@ impl Bundles {
 
     /// Makes room for the path that is looked up, if it is too long.
     fn widen(&mut self) {
-        let stride = (self.sought.len() + 1).next_multiple_of(8);
+        let stride = (self.sought.len() + 1).next_multiple_of(4);
         if stride <= self.stride {
             return;
         }
