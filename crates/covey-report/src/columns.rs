@@ -103,7 +103,7 @@ pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
 ///
 /// `flow` is the index within the coflow, from 0; `start_s` and `completion_s` are on the clock of
 /// the trace, and `fct_s` is their difference. A flow that was cancelled has no `fct_s`, and
-/// `completion_s` is when that was.
+/// `completion_s` is when that was. If the trace has names of hosts, they follow as `src_host` and `dst_host`.
 pub fn per_flow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let (coflows, outcome) = (&run.workload().coflows, run.outcome());
     let flows = || coflows.iter().flat_map(|c| &c.flows);
@@ -126,5 +126,10 @@ pub fn per_flow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
         ("completion_s", time(&outcome.flow_completion_s)),
         ("fct_s", Values::Maybe(fcts.collect())),
     ];
-    columns.map(|(name, values)| Column { name, values }).into()
+    let workload = run.workload();
+    let host = |of: fn(&Flow) -> u32| Values::Text(flows().map(|f| workload.host(of(f))).collect());
+    let hosts = (!workload.hosts.is_empty())
+        .then(|| [("src_host", host(|f| f.src)), ("dst_host", host(|f| f.dst))]);
+    let all = columns.into_iter().chain(hosts.into_iter().flatten());
+    all.map(|(name, values)| Column { name, values }).collect()
 }

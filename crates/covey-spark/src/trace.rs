@@ -2,7 +2,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use covey_trace::{Coflow, Flow, Moment, Workload};
+use covey_trace::{Coflow, Flow, Workload};
 
 use crate::coflow::{NetworkFlow, SparkCoflow};
 use crate::log::Log;
@@ -40,8 +40,8 @@ pub fn workload(log: &Log) -> Workload {
         coflows[index as usize].parents =
             parents.get(stage).into_iter().flatten().copied().collect();
     }
-    let workload =
-        Workload { origin: Moment::ZERO, ..Workload::new(application.hosts.len() as u32, coflows) };
+    let ports = application.hosts.len() as u32;
+    let workload = Workload { hosts: application.hosts.clone(), ..Workload::new(ports, coflows) };
     workload.from_first_arrival()
 }
 

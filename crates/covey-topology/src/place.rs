@@ -43,6 +43,7 @@ impl Place {
             Place::Spread => rename(&mut workload, &round_robin(&switches)),
             Place::Rack => {
                 deal(&mut workload, &switches);
+                workload.hosts.clear();
                 let racks = |port: u32| &switches[port as usize % switches.len()][..];
                 move_events(&mut workload, racks);
             }
@@ -67,8 +68,15 @@ fn round_robin(switches: &[Vec<u32>]) -> Vec<u32> {
     (0..most).flat_map(nth).collect()
 }
 
-/// Makes port `p` the host `hosts[p]`, modulo.
+/// Makes port `p` the host `hosts[p]`, modulo. Hosts that several ports share lose their names.
 fn rename(workload: &mut Workload, hosts: &[u32]) {
+    let names = std::mem::take(&mut workload.hosts);
+    if !names.is_empty() && workload.ports as usize <= hosts.len() {
+        workload.hosts = vec![String::new(); hosts.len()];
+        for (name, &host) in names.into_iter().zip(hosts) {
+            workload.hosts[host as usize] = name;
+        }
+    }
     for flow in workload.coflows.iter_mut().flat_map(|coflow| &mut coflow.flows) {
         flow.src = hosts[flow.src as usize % hosts.len()];
         flow.dst = hosts[flow.dst as usize % hosts.len()];

@@ -32,7 +32,7 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(
         let at = format!(" at line {} column {}", error.line(), error.column());
         let message = message.strip_suffix(&at).unwrap_or(&message);
         let (found, expected) = match message.rsplit_once(", expected ") {
-            Some((found, expected)) => (found, in_words(&field, expected)),
+            Some((found, expected)) => (found, in_words(expected)),
             None => (message, format!("the JSON of a {whole}")),
         };
         let found = found
@@ -45,16 +45,9 @@ pub(crate) fn parse<'a, T: Deserialize<'a>>(
 }
 
 /// What serde expects of a field, in words.
-fn in_words(field: &str, expected: &str) -> String {
-    let is_port = field.ends_with("].src") || field.ends_with("].dst");
-    match expected {
-        "u32" if is_port => {
-            "a port, which is a whole number from 0 on (a name is none: number the hosts)"
-                .to_owned()
-        }
-        _ => expected
-            .replace("f64", "a number")
-            .replace("u32", "a whole number")
-            .replace("usize", "a whole number"),
-    }
+fn in_words(expected: &str) -> String {
+    expected
+        .replace("f64", "a number")
+        .replace("u32", "a whole number")
+        .replace("usize", "a whole number")
 }

@@ -2,6 +2,7 @@
 //!
 //! The first line is the header, each other line a coflow or an event; see [`write()`].
 
+mod ends;
 mod events;
 
 use std::fmt::Display;
@@ -12,9 +13,10 @@ use serde::{Deserialize, Serialize, Serializer};
 use crate::Moment;
 use crate::error::{Location, TraceError, escape};
 use crate::json::parse;
-use crate::limits::{MAX_BYTES, MAX_PORTS, MAX_TIME_S, MAX_WEIGHT};
+use crate::limits::{MAX_BYTES, MAX_TIME_S, MAX_WEIGHT};
 use crate::read::{Draft, Format, Notes, Rest, check_name, check_total};
 use crate::workload::{Attempt, Coflow, Compressible, Flow, Restart, Workload};
+use ends::{End, Ends};
 
 /// The version of the format that this module reads and writes.
 const VERSION: u32 = 1;
@@ -24,7 +26,12 @@ const VERSION: u32 = 1;
 #[serde(deny_unknown_fields)]
 struct Header {
     covey_trace: u32,
-    ports: u32,
+    /// Number of ports. Optional if hosts are named.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    ports: Option<u32>,
+    /// Names of the hosts at the ports. Optional.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    hosts: Option<Vec<String>>,
     /// Number of coflows, which detects a file that was cut between two lines. Optional.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     coflows: Option<usize>,
@@ -60,8 +67,8 @@ struct CoflowLine {
 #[derive(Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 struct FlowItem {
-    src: u32,
-    dst: u32,
+    src: End,
+    dst: End,
     #[serde(serialize_with = "short")]
     bytes: f64,
     #[serde(default, serialize_with = "short", skip_serializing_if = "is_zero")]
@@ -123,9 +130,7 @@ fn short_option<S: Serializer>(x: &Option<f64>, serializer: S) -> Result<S::Ok, 
 /// Covey JSON lines.
 pub(crate) const FORMAT: Format = Format {
     accepts: |header| header.trim_start().starts_with('{'),
-    read: |(location, line), lines, notes| {
-        coflows(header(location, line)?, lines, location.name, notes)
-    },
+    read: |(location, line), lines, notes| coflows(location, header(location, line)?, lines, notes),
 };
 
 /// Reads the header.
@@ -135,27 +140,24 @@ fn header(location: Location<'_>, line: &str) -> Result<Header, TraceError> {
         let expected = format_args!("version {VERSION}");
         return Err(location.bad("covey_trace", expected, header.covey_trace));
     }
-    if !(1..=MAX_PORTS).contains(&header.ports) {
-        let expected = format_args!("an integer from 1 to {MAX_PORTS}");
-        return Err(location.bad("ports", expected, header.ports));
-    }
     Ok(header)
 }
 
 /// Reads the coflows that follow the header.
 fn coflows(
+    first: Location<'_>,
     header: Header,
     mut lines: Rest<'_>,
-    name: &str,
     notes: Notes<'_>,
 ) -> Result<Workload, TraceError> {
-    let mut draft = Draft::new(header.ports);
+    let mut ends = Ends::new(first, header.ports, header.hosts)?;
+    let mut draft = Draft::new(header.ports.unwrap_or(0));
     while let Some((location, line)) = lines.next()? {
         if events::is_event(line) {
-            events::add(location, parse(location, "event", line)?, &mut draft)?;
+            events::add(location, parse(location, "event", line)?, &mut ends, &mut draft)?;
         } else {
             let line: CoflowLine = parse(location, "coflow", line)?;
-            add(location, line, &mut draft)?;
+            add(location, line, &mut ends, &mut draft)?;
         }
     }
     let counts =
@@ -163,11 +165,17 @@ fn coflows(
     for (field, said, found) in counts {
         said.map_or(Ok(()), |said| check_total(lines.location(), field, (said, found)))?;
     }
-    draft.finish(name, notes)
+    ends.finish(first, &mut draft)?;
+    draft.finish(first.name, notes)
 }
 
 /// Checks the values of a line and adds its coflow.
-fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<(), TraceError> {
+fn add(
+    location: Location<'_>,
+    line: CoflowLine,
+    ends: &mut Ends,
+    draft: &mut Draft,
+) -> Result<(), TraceError> {
     if !line.arrival_s.is_arrival() {
         let expected = format_args!("seconds from 0 to {MAX_TIME_S:e}");
         return Err(location.bad("arrival_s", expected, line.arrival_s));
@@ -183,12 +191,8 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
     check_ratio(location, "ratio", line.ratio)?;
     let mut attempts = Vec::new();
     for (i, flow) in line.flows.into_iter().enumerate() {
-        for (end, port) in [("src", flow.src), ("dst", flow.dst)] {
-            if port >= draft.ports() {
-                let expected = format_args!("a port from 0 to {}", draft.ports() - 1);
-                return Err(location.bad(format_args!("flows[{i}].{end}"), expected, port));
-            }
-        }
+        let src = ends.number(location, &format_args!("flows[{i}].src"), &flow.src)?;
+        let dst = ends.number(location, &format_args!("flows[{i}].dst"), &flow.dst)?;
         let field = format_args!("flows[{i}].bytes");
         check_number(location, field, "bytes", flow.bytes, MAX_BYTES)?;
         let field = format_args!("flows[{i}].start_s");
@@ -212,7 +216,7 @@ fn add(location: Location<'_>, line: CoflowLine, draft: &mut Draft) -> Result<()
             }
             attempts.push(Attempt { flow: i as u32, of });
         }
-        flows.push(Flow { src: flow.src, dst: flow.dst, bytes: flow.bytes, start_s: flow.start_s });
+        flows.push(Flow { src, dst, bytes: flow.bytes, start_s: flow.start_s });
     }
     if !(f64::MIN_POSITIVE..=MAX_WEIGHT).contains(&line.weight) {
         let expected = format_args!("a positive number up to {MAX_WEIGHT:e}");
@@ -270,7 +274,7 @@ fn check_number(
 /// Writes a workload as Covey JSON lines, from which [`read`](crate::read()) makes the same
 /// workload to the last digit.
 ///
-/// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`. Each coflow follows on a line:
+/// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`, with `"hosts":["a","b"]` if names of hosts are known. Each coflow follows on a line:
 ///
 /// ```json
 /// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5,"restart_s":4}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42","tenant":"etl","ratio":0.5}
@@ -301,7 +305,8 @@ pub fn write(workload: &Workload, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let header = Header {
         covey_trace: VERSION,
-        ports: workload.ports,
+        ports: Some(workload.ports),
+        hosts: Some(workload.hosts.clone()).filter(|hosts| !hosts.is_empty()),
         coflows: Some(workload.coflows.len()),
         events: Some(workload.events.len()).filter(|count| *count > 0),
     };
@@ -328,8 +333,8 @@ fn line_of(coflow: &Coflow, workload: &Workload) -> io::Result<CoflowLine> {
         )),
     };
     let item = |f: &Flow| FlowItem {
-        src: f.src,
-        dst: f.dst,
+        src: End::Port(f.src),
+        dst: End::Port(f.dst),
         bytes: f.bytes,
         start_s: f.start_s,
         restart_s: None,

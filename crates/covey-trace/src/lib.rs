@@ -20,6 +20,7 @@ pub mod records;
 mod shares;
 pub mod stats;
 pub mod text;
+mod texts;
 pub mod transform;
 mod units;
 mod workload;

@@ -9,6 +9,8 @@ use crate::moment::{Moment, OnClock};
 pub struct Workload {
     /// Number of ports; every `src` and `dst` is below it.
     pub ports: u32,
+    /// Names of the hosts at the ports, from port 0 on. An empty name is none, as are those behind the last.
+    pub hosts: Vec<String>,
     /// The moment from which arrivals count, on the clock of the trace. What is read from a file
     /// has its first arrival there.
     pub origin: Moment,
@@ -113,7 +115,12 @@ pub struct Flow {
 impl Workload {
     /// A workload whose arrivals count from the zero of the clock, on a cluster that stays as it is.
     pub fn new(ports: u32, coflows: Vec<Coflow>) -> Self {
-        Self { ports, origin: Moment::ZERO, coflows, events: Vec::new() }
+        Self { ports, hosts: Vec::new(), origin: Moment::ZERO, coflows, events: Vec::new() }
+    }
+
+    /// The name of the host at a port, if it is known.
+    pub fn host(&self, port: u32) -> Option<&str> {
+        self.hosts.get(port as usize).map(String::as_str).filter(|name| !name.is_empty())
     }
 
     /// The same workload with its origin at the first arrival. Simulations are as exact as an `f64`
@@ -154,10 +161,10 @@ impl Workload {
         self.events.is_empty() && self.coflows.iter().all(|coflow| coflow.attempts.is_empty())
     }
 
-    /// Other coflows on the same ports, from the same origin, without events.
+    /// Other coflows on the same ports and hosts, from the same origin, without events.
     #[must_use]
     pub fn with_coflows(&self, coflows: Vec<Coflow>) -> Self {
-        Self { ports: self.ports, origin: self.origin, coflows, events: Vec::new() }
+        Self { hosts: self.hosts.clone(), origin: self.origin, ..Self::new(self.ports, coflows) }
     }
 
     /// Number of flows of all coflows.

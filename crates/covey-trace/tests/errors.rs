@@ -186,7 +186,7 @@ fn json_header() {
         ),
         (
             r#"{"covey_trace":1}"#,
-            "t: line 1: header: expected the JSON of a header, found missing field `ports` (column 17)",
+            "t: line 1: ports: expected the number of ports in the header, as no flow names a host, found none",
         ),
         (r#"{"covey_trace":2,"ports":3}"#, "t: line 1: covey_trace: expected version 1, found 2"),
         (
@@ -226,7 +226,7 @@ fn json_coflows() {
         ),
         (
             r#"{"id":"1","arrival_s":0,"flows":[{"src":-1,"dst":1,"bytes":1}]}"#.to_owned(),
-            "flows[0].src: expected a port, which is a whole number from 0 on (a name is none: number the hosts), found integer `-1` (column 42)",
+            "flows[0].src: expected a port, which is a whole number from 0 on, or the name of a host, found integer `-1` (column 42)",
         ),
         (
             r#"{"id":"1","arrival_s":0,"flows":[{"src":0,"dst":1}]}"#.to_owned(),

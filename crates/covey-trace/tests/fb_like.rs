@@ -41,9 +41,9 @@ fn has_the_totals() {
 #[test]
 fn loads_ports_unevenly() {
     for stats in seeds() {
-        let busiest = |port: covey_trace::stats::PortBytes| port.bytes / stats.mean_port_bytes;
-        assert!(near(busiest(stats.busiest_ingress), 1.86, 25.0));
-        assert!(near(busiest(stats.busiest_egress), 1.09, 10.0));
+        let busiest = |port: &covey_trace::stats::PortBytes| port.bytes / stats.mean_port_bytes;
+        assert!(near(busiest(&stats.busiest_ingress), 1.86, 25.0));
+        assert!(near(busiest(&stats.busiest_egress), 1.09, 10.0));
     }
 }
 

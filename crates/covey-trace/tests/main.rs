@@ -9,6 +9,7 @@ mod facebook;
 mod fb_like;
 mod formats;
 mod gzip;
+mod hosts;
 mod observe;
 mod others;
 mod records;

@@ -231,7 +231,7 @@ fn other_files_are_named() {
     }
     assert_eq!(
         message(b"{\"covey_trace\":1,\"ports\":2}\n{\"id\":\"1\",\"arrival_s\":0,\"flows\":[{\"src\":\"host1\",\"dst\":1,\"bytes\":1}]}"),
-        "t: line 2: flows[0].src: expected a port, which is a whole number from 0 on (a name is none: number the hosts), found string \"host1\" (column 47)"
+        "t: line 2: flows[0].dst: expected the name of a host, as before (\"hosts\" in the header, the names by port, allow both), found 1"
     );
 }
 

@@ -5,6 +5,7 @@ use std::io;
 use serde::de::IgnoredAny;
 use serde::{Deserialize, Serialize};
 
+use super::ends::{End, Ends};
 use super::is_false;
 use crate::Moment;
 use crate::cluster::{ClusterEvent, FlowOf, Happening, Part};
@@ -31,7 +32,7 @@ pub(super) struct EventLine {
     event: Kind,
     at_s: Moment,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    host: Option<u32>,
+    host: Option<End>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
     link: Option<String>,
     #[serde(default, skip_serializing_if = "is_false")]
@@ -41,9 +42,9 @@ pub(super) struct EventLine {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     flow: Option<u32>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    src: Option<u32>,
+    src: Option<End>,
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    dst: Option<u32>,
+    dst: Option<End>,
 }
 
 /// Whether a line is an event and no coflow.
@@ -60,21 +61,20 @@ pub(super) fn is_event(line: &str) -> bool {
 pub(super) fn add(
     location: Location<'_>,
     line: EventLine,
+    ends: &mut Ends,
     draft: &mut Draft,
 ) -> Result<(), TraceError> {
     if !line.at_s.is_arrival() {
         let expected = format_args!("seconds from 0 to {MAX_TIME_S:e}");
         return Err(location.bad("at_s", expected, line.at_s));
     }
-    let ports = draft.ports();
-    for (field, port) in [("host", line.host), ("src", line.src), ("dst", line.dst)] {
-        if let Some(port) = port.filter(|port| *port >= ports) {
-            let expected = format_args!("a port from 0 to {}", ports - 1);
-            return Err(location.bad(field, expected, port));
-        }
-    }
+    let mut number = |field: &str, end: &Option<End>| {
+        end.as_ref().map(|end| ends.number(location, &field, end)).transpose()
+    };
+    let (host, src, dst) =
+        (number("host", &line.host)?, number("src", &line.src)?, number("dst", &line.dst)?);
     check_fields(location, &line)?;
-    let part = || match (line.host, &line.link) {
+    let part = || match (host, &line.link) {
         (Some(host), _) => Part::Host(host),
         (None, link) => Part::Link(link.clone().unwrap_or_default()),
     };
@@ -82,7 +82,7 @@ pub(super) fn add(
     let what = match line.event {
         Kind::Fail => Happening::Fail { part: part(), loses: line.lose },
         Kind::Return => Happening::Return { part: part() },
-        Kind::Move => Happening::Move { flow, src: line.src, dst: line.dst },
+        Kind::Move => Happening::Move { flow, src, dst },
         Kind::Cancel => Happening::Cancel { flow },
         Kind::Restart => Happening::Restart { flow },
     };
@@ -156,12 +156,15 @@ pub(super) fn line_of(event: &ClusterEvent, workload: &Workload) -> io::Result<E
     Ok(EventLine {
         event: kind,
         at_s,
-        host: part.and_then(|part| if let Part::Host(port) = part { Some(*port) } else { None }),
+        host: part.and_then(|part| match part {
+            Part::Host(port) => Some(End::Port(*port)),
+            Part::Link(_) => None,
+        }),
         link: part.and_then(Part::link).map(str::to_owned),
         lose: matches!(event.what, Happening::Fail { loses: true, .. }),
         coflow,
         flow,
-        src,
-        dst,
+        src: src.map(End::Port),
+        dst: dst.map(End::Port),
     })
 }

@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 
 use crate::Moment;
-use crate::cluster::{ClusterEvent, Happening};
+use crate::cluster::{ClusterEvent, Happening, Part};
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_EVENTS, MAX_FLOWS, MAX_NAME_BYTES, MAX_PARENTS};
 use crate::workload::{Coflow, Workload};
@@ -59,6 +59,28 @@ impl Draft {
         let flows = self.workload.coflows.iter().flat_map(|coflow| &coflow.flows);
         let largest = flows.map(|flow| flow.src.max(flow.dst)).max();
         self.workload.ports = largest.map_or(1, |port| port + 1);
+    }
+
+    /// Gives all ports other numbers.
+    pub fn rename_ports(&mut self, port_of: impl Fn(u32) -> u32) {
+        for flow in self.workload.coflows.iter_mut().flat_map(|coflow| &mut coflow.flows) {
+            (flow.src, flow.dst) = (port_of(flow.src), port_of(flow.dst));
+        }
+        for event in &mut self.workload.events {
+            match &mut event.what {
+                Happening::Fail { part: Part::Host(port), .. }
+                | Happening::Return { part: Part::Host(port) } => *port = port_of(*port),
+                Happening::Move { src, dst, .. } => {
+                    (*src, *dst) = (src.map(&port_of), dst.map(&port_of));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Says how many ports there are, and the names of their hosts.
+    pub fn set_hosts(&mut self, ports: u32, hosts: Vec<String>) {
+        (self.workload.ports, self.workload.hosts) = (ports, hosts);
     }
 
     /// Counts a coflow of which tasks on the same rack were merged.

@@ -1,6 +1,5 @@
 //! Records as they are read.
 
-use std::collections::HashMap;
 use std::net::IpAddr;
 
 use covey_identify::{Address, Observed};
@@ -13,25 +12,7 @@ use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES};
 use crate::moment::Moment;
 use crate::read::{First, Rest};
-
-/// Texts by number, in order of their first use.
-#[derive(Default)]
-struct Texts {
-    numbers: HashMap<String, u32>,
-    texts: Vec<String>,
-}
-
-impl Texts {
-    fn number(&mut self, text: &str) -> u32 {
-        if let Some(&number) = self.numbers.get(text) {
-            return number;
-        }
-        let number = self.texts.len() as u32;
-        self.numbers.insert(text.to_owned(), number);
-        self.texts.push(text.to_owned());
-        number
-    }
-}
+use crate::texts::Texts;
 
 /// Clocks whose first record is at least so far from their zero count from near it: an `f64` is exact to a
 /// nanosecond up to a multiple of this.
@@ -252,8 +233,8 @@ impl Draft {
             origin: self.origin.unwrap_or_default(),
             flows: pieces.flows,
             hidden: pieces.hidden,
-            labels: self.labels.texts,
-            names: self.names.texts,
+            labels: self.labels.into_texts(),
+            names: self.names.into_texts(),
             repairs: self.repairs,
         })
     }

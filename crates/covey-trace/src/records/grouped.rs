@@ -134,7 +134,9 @@ impl<'a> Grouped<'a> {
         let coflows = groups.map(|(number, (group, flows))| {
             Coflow::new(number.to_string(), group.first_start_s - zero_s, flows)
         });
-        Ok((Workload::new(hosts.len() as u32, coflows.collect()), left))
+        let names = hosts.iter().map(|host| self.records.host(*host)).collect();
+        let workload = Workload::new(hosts.len() as u32, coflows.collect());
+        Ok((Workload { hosts: names, ..workload }, left))
     }
 }
 

@@ -76,10 +76,13 @@ pub struct Bin {
 }
 
 /// A port and the bytes through it.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct PortBytes {
     /// The port; of several with the same bytes, the one with the lowest number.
     pub port: u32,
+    /// The name of its host, if it is known.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub host: Option<String>,
     /// Bytes in one direction.
     pub bytes: f64,
 }
@@ -128,8 +131,8 @@ impl Stats {
                 ["thin small", "wide small", "thin large", "wide large"],
                 |c| [c.width() > 7, c.size_bytes() > 100.0 * MB],
             ),
-            busiest_egress: busiest(&egress),
-            busiest_ingress: busiest(&ingress),
+            busiest_egress: busiest(workload, &egress),
+            busiest_ingress: busiest(workload, &ingress),
             mean_port_bytes: bytes / f64::from(workload.ports.max(1)),
         }
     }
@@ -166,9 +169,12 @@ pub(crate) fn skew(coflow: &Coflow) -> f64 {
 }
 
 /// The port with the most bytes.
-fn busiest(bytes: &[f64]) -> PortBytes {
-    let start = PortBytes { port: 0, bytes: 0.0 };
-    (0..).zip(bytes).fold(start, |busiest, (port, &bytes)| {
-        if bytes > busiest.bytes { PortBytes { port, bytes } } else { busiest }
-    })
+fn busiest(workload: &Workload, bytes: &[f64]) -> PortBytes {
+    let most = (0..).zip(bytes).fold(
+        (0, 0.0),
+        |most, (port, &bytes)| {
+            if bytes > most.1 { (port, bytes) } else { most }
+        },
+    );
+    PortBytes { port: most.0, host: workload.host(most.0).map(str::to_owned), bytes: most.1 }
 }

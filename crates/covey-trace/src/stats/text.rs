@@ -37,8 +37,8 @@ impl Display for Stats {
         bins(f, "thin: up to 7 flows; small: up to 100 MB (Philae)", &self.by_width_and_size)?;
 
         writeln!(f)?;
-        port(f, "egress", self.busiest_egress, self.mean_port_bytes)?;
-        port(f, "ingress", self.busiest_ingress, self.mean_port_bytes)?;
+        port(f, "egress", &self.busiest_egress, self.mean_port_bytes)?;
+        port(f, "ingress", &self.busiest_ingress, self.mean_port_bytes)?;
         writeln!(f, "mean port              {} MB", number(self.mean_port_bytes / MB))?;
         write!(f, "1 MB = 1,048,576 bytes")
     }
@@ -73,11 +73,12 @@ fn bins(f: &mut Formatter<'_>, meaning: &str, bins: &[Bin]) -> fmt::Result {
 }
 
 /// One line about the busiest port of a side.
-fn port(f: &mut Formatter<'_>, side: &str, busiest: PortBytes, mean: f64) -> fmt::Result {
+fn port(f: &mut Formatter<'_>, side: &str, busiest: &PortBytes, mean: f64) -> fmt::Result {
+    let host = busiest.host.as_ref().map_or(String::new(), |host| format!(" ({host})"));
     let ratio = if mean > 0.0 { busiest.bytes / mean } else { 1.0 };
     writeln!(
         f,
-        "busiest {side:7} port   {} MB at port {}, {ratio:.2} × the mean",
+        "busiest {side:7} port   {} MB at port {}{host}, {ratio:.2} × the mean",
         number(busiest.bytes / MB),
         busiest.port
     )

@@ -36,7 +36,19 @@ pub fn replicate(workload: &Workload, k: u32) -> Result<Workload, TraceError> {
         coflows.extend((0..k).map(|c| copy(coflow, c, k, c * workload.ports)));
     }
     let ports = workload.ports * k;
-    Ok(Workload { ports, ..workload.with_coflows(coflows) })
+    Ok(Workload { ports, hosts: copied_hosts(workload, k), ..workload.with_coflows(coflows) })
+}
+
+/// The hosts of all copies: those of copy number `c` have `.c` behind their names.
+fn copied_hosts(workload: &Workload, k: u32) -> Vec<String> {
+    if workload.hosts.is_empty() {
+        return Vec::new();
+    }
+    let name = |c: u32, port: u32| match workload.host(port) {
+        Some(name) => format!("{name}.{c}"),
+        None => String::new(),
+    };
+    (0..k).flat_map(|c| (0..workload.ports).map(move |port| name(c, port))).collect()
 }
 
 /// Copy number `c` of `k`, with its ports shifted by `shift`.

@@ -41,6 +41,10 @@ pub fn scale(workload: &Workload, by: Scale) -> Result<Workload, TraceError> {
         only_static(workload)?;
     }
     let mut workload = Workload { ports, ..workload.clone() };
+    if by.ports.is_some() {
+        // A port stands for several hosts.
+        workload.hosts.clear();
+    }
     let (mut latest, mut largest) = (0.0_f64, 0.0_f64);
     for coflow in &mut workload.coflows {
         let starts = coflow.flows.iter_mut().map(|flow| &mut flow.start_s);
