@@ -8,7 +8,7 @@ use covey_emulate::{Emulation, Simulator};
 use covey_sched::normalized;
 use covey_topology::Network;
 use covey_trace::observe::{self, Rung};
-use covey_trace::{TraceError, Workload};
+use covey_trace::{Source, TraceError, Workload};
 
 use crate::{Contender, Error, Scene, parameter_files, read_metric};
 
@@ -148,16 +148,16 @@ impl Setup {
         }
     }
 
-    /// Opens the trace that `trace` names, as [`covey_trace::open`] does, places it as [`Setup::place`] does, and puts
+    /// Opens what `source` names, places it as [`Setup::place`] does, and puts
     /// it on the rung as [`Setup::on_rung`] does. Wrong settings are found before the trace is read.
     ///
     /// # Errors
     /// Those of [`Setup::network`], if there is no such rung, and if the trace cannot be read.
-    pub fn open(&self, trace: &str, mut warn: impl FnMut(&str)) -> Result<Scene, Error> {
+    pub fn open(&self, source: &Source, mut warn: impl FnMut(&str)) -> Result<Scene, Error> {
         let network = self.network(0)?;
         self.rung()?;
         self.weights()?;
-        let workload = covey_trace::open_noting(&self.seeded(trace), &mut warn)?;
+        let workload = self.seeded_source(source).open(&mut warn)?;
         // Only a big switch has as many hosts as the trace has ports.
         let (network, workload) = match network.fabric().ports() {
             0 => self.place(workload, warn)?,
@@ -213,6 +213,12 @@ impl Setup {
     ) -> Result<(Network, Workload), Error> {
         let network = self.network(workload.ports)?;
         Ok(placed(network, workload, warn))
+    }
+
+    /// The source, with the seed of the setup for builtin traces without one.
+    pub fn seeded_source(&self, source: &Source) -> Source {
+        let items = source.items.iter().map(|item| self.seeded(item)).collect();
+        Source { items, ..source.clone() }
     }
 
     /// The name of a trace. A builtin trace without a seed gets that of the setup.

@@ -45,6 +45,16 @@ pub enum TraceError {
 }
 
 impl TraceError {
+    /// The error for an argument.
+    pub(crate) fn argument(
+        argument: &str,
+        expected: impl Into<String>,
+        found: impl Into<String>,
+    ) -> TraceError {
+        let (expected, found) = (expected.into(), found.into());
+        TraceError::Argument { argument: argument.to_owned(), expected, found }
+    }
+
     /// A failure of the operating system on the file `name`.
     pub fn io(name: &str, source: io::Error) -> Self {
         let name = escape(name, usize::MAX);

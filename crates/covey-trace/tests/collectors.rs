@@ -559,7 +559,14 @@ fn columns_of_any_table() {
 #[test]
 fn mistakes_in_a_map_of_columns() {
     for (map, message) in [
-        ("start=a,src=b", "--columns: expected dst= with the name of a column, found none"),
+        (
+            "start=a,src=b",
+            "f0: line 1: header: expected a column for dst (--columns dst=NAME says which), found a, b, c",
+        ),
+        (
+            "header=a b",
+            "--columns: expected header= the names of all columns between blanks, found \"a b\"",
+        ),
         ("start=a,src=b,dst=c,dprt=d", "did you mean 'dport'?"),
         (
             "start=a,src=b,dst=c,unit=min",
@@ -574,7 +581,7 @@ fn mistakes_in_a_map_of_columns() {
         ("start=a,src=b,dst=c,unit=ms", "f0: line 2: a: expected a number, found \"x\""),
         (
             "start=a,src=b,dst=c",
-            "f0: line 2: a: expected a time like 2026-11-25 16:02:30.250, or in seconds since 1970, found \"x\"",
+            "f0: line 2: a: expected a time like 2026-11-25 16:02:30.250+01:00, or a number since 1970, found \"x\"",
         ),
     ] {
         let found = mapped(map, "a,b,c\nx,1.1.1.1,1.1.1.2\n").unwrap_err();

@@ -13,5 +13,6 @@ mod hosts;
 mod observe;
 mod others;
 mod records;
+mod sources;
 mod stats;
 mod transform;

@@ -212,11 +212,10 @@ fn other_files_are_named() {
         (b"<?xml version=\"1.0\"?>", "an XML file"),
         (
             b"{\"Event\":\"SparkListenerLogStart\",\"Spark Version\":\"3.5.1\"}\n",
-            "a Spark event log",
+            "covey whatif LOG",
         ),
         (b"[{\"id\":1}]", "a JSON array"),
         (b"covey-topology 1\n", "--fabric file:PATH"),
-        (b"start_s,src,dst,bytes\n0,a,b,1\n", "covey identify FILE"),
         (b"id,arrival,src\n", "a CSV file?"),
         (b"PK\x03\x04rest", "a zip archive"),
         (b"PAR1rest", "a Parquet file"),

@@ -237,14 +237,15 @@ fn errors_name_line_and_field() {
          \"byte\"; did you mean 'bytes'?"
     );
     assert_eq!(
-        error("start_s,src,dst\n"),
-        "f: line 1: header: expected a column sport, found \"start_s,src,dst\""
+        error("start_s,src\n"),
+        "f: line 1: header: expected a column dst, found \"start_s,src\""
     );
     assert_eq!(
         error("\x1b[0m\u{fffd}?\n"),
         "f: line 1: header: expected flow records as csv (a header start_s,src,dst,…), zeek (Zeek's conn.log), \
          json (lines {\"start_s\":…,\"src\":…}), nfdump (nfdump -o csv, line, long or json), ss (samples of \
-         ss -tin, each below a time as date +%s.%N prints it), found \"\\u{1b}[0m\u{fffd}?\"; --from says which one it is"
+         ss -tin, each below a time as date +%s.%N prints it), table (a header with names such as start,src,dst,bytes; \
+         --columns says others), found \"\\u{1b}[0m\u{fffd}?\"; --from says which one it is"
     );
     for trace in ["3 2\n1 0 1 0 1 1:10\n", "{\"covey_trace\":1,\"ports\":2}\n"] {
         assert!(
@@ -358,9 +359,9 @@ fn a_format_can_be_forced() {
     let unknown = format("zeke").map(drop).expect_err("an error").to_string();
     assert_eq!(
         unknown,
-        "--from: expected one of csv, zeek, json, nfdump, ss, found \"zeke\"; did you mean 'zeek'?"
+        "--from: expected one of csv, zeek, json, nfdump, ss, table, found \"zeke\"; did you mean 'zeek'?"
     );
-    assert_eq!(FORMATS.len(), 5);
+    assert_eq!(FORMATS.len(), 6);
 }
 
 #[test]
@@ -414,7 +415,7 @@ fn groups_become_coflows_on_ports() {
     let accuracies = grouped.accuracies().expect("labels");
     assert_eq!((accuracies.per_flow.precision, accuracies.per_coflow.recall), (1.0, 1.0));
     let hosts: Vec<String> = grouped.hosts().into_iter().map(|host| found.host(host)).collect();
-    assert_eq!(hosts, ["10.0.0.9", "b", "a", "c"]);
+    assert_eq!(hosts, ["10.0.0.9", "a", "b", "c"]);
     let (workload, left) = grouped.workload().expect("flows with bytes");
     assert_eq!((left.flows, left.groups, workload.ports), (1, 1, 4));
     let ids: Vec<&str> = workload.coflows.iter().map(|coflow| coflow.id.as_str()).collect();
@@ -423,13 +424,16 @@ fn groups_become_coflows_on_ports() {
     assert_eq!((first.arrival_s, workload.coflows[1].arrival_s), (0.0, 2.0));
     let flows: Vec<_> =
         first.flows.iter().map(|it| (it.src, it.dst, it.bytes, it.start_s)).collect();
-    assert_eq!(flows, [(1, 2, 10.0, 0.0), (0, 2, 20.0, 0.5)]);
+    assert_eq!(flows, [(2, 1, 10.0, 0.0), (0, 1, 20.0, 0.5)]);
     let mut none = found.clone();
     none.hidden = vec![Hidden::default(); 4];
     let grouped = Grouped::new(&none, vec![0; 4]);
     assert!(grouped.accuracies().is_none());
     let error = grouped.workload().map(drop).expect_err("no bytes").to_string();
-    assert_eq!(error, "--output: expected records with bytes, which a trace must have, found none");
+    assert_eq!(
+        error,
+        "flow records: expected records with bytes, which a trace must have, found none"
+    );
 }
 
 /// Names and labels may not decide.

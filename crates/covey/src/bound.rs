@@ -7,6 +7,7 @@ use covey_sched::bssi::Bssi;
 use covey_sim::bound::{bounds, loads, uncoupled_cct_s};
 
 use crate::failure::Failure;
+use crate::input::Input;
 use crate::output;
 
 /// Bound the mean completion time of all schedules of a trace
@@ -23,9 +24,8 @@ Examples:
   covey bound builtin:fb-like --port-rate 10gbps --json
   covey bound trace.txt --fabric fat-tree:k=8,oversub=4")]
 pub struct Bound {
-    /// The workload: a trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
-    #[arg(value_name = "TRACE")]
-    trace: String,
+    #[command(flatten)]
+    input: Input,
     /// The network, as in `covey simulate`: flows stay on their paths, so links between hosts
     /// count, too
     #[arg(long, value_name = "FABRIC", default_value = FABRIC)]
@@ -50,7 +50,8 @@ impl Bound {
         let setup =
             Setup { fabric: self.fabric, port_rate: Some(self.port_rate), ..Setup::default() };
         let rate = setup.port_rate()?;
-        let Scene { network, workload, .. } = setup.open(&self.trace, output::note)?;
+        let source = self.input.source()?;
+        let Scene { network, workload, .. } = setup.open(&source, output::note)?;
         if !workload.is_static() {
             return Err(Failure::argument("TRACE", NO_BOUND[0], NO_BOUND[1]));
         }
@@ -61,7 +62,7 @@ impl Bound {
         }
         let uncoupled = uncoupled_cct_s(&workload, fabric, bssi.order());
         let bounds = bounds(&workload, fabric);
-        let trace = if self.trace == "-" { "standard input" } else { &self.trace };
+        let trace = &source.name();
         let landmarks =
             Landmarks::of(&workload, [trace, network.spec()], rate * 8.0, &bounds, &uncoupled);
         output::print(|out| {

@@ -8,15 +8,15 @@ use covey_experiment::{Contender, Experiment, FABRIC, Scene, Setup};
 use covey_report::Run;
 
 use crate::failure::Failure;
+use crate::input::Input;
 use crate::output;
 use crate::progress::Bar;
 
 /// Workload, network and simulator.
 #[derive(Debug, Args)]
 pub struct Arguments {
-    /// The workload: a trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
-    #[arg(value_name = "TRACE")]
-    trace: String,
+    #[command(flatten)]
+    input: Input,
     /// The network, with the way in which ports of the trace become its hosts: big-switch (only
     /// ports limit rates), fat-tree:k=8,oversub=1,ecmp=flow,place=spread,
     /// leaf-spine:leaves=8,spines=4,hosts=16,uplink=10gbps, or file:TOPOLOGY; docs/fabrics.md
@@ -93,16 +93,13 @@ impl Arguments {
         &self,
         outputs: impl IntoIterator<Item = (&'a str, &'a Path)>,
     ) -> Result<(), Failure> {
-        outputs
-            .into_iter()
-            .try_for_each(|(option, file)| output::check_apart(option, file, &self.trace))
+        outputs.into_iter().try_for_each(|(option, file)| self.input.check_apart(option, file))
     }
 
     /// Makes the network, and reads the workload with the network's hosts as its ports. Says on standard
     /// error if several ports of the trace share a host.
     pub fn open(&self) -> Result<Scene, Failure> {
-        let setup = self.setup();
-        Ok(setup.open(&self.trace, output::note)?)
+        Ok(self.setup().open(&self.input.source()?, output::note)?)
     }
 
     /// Simulates every policy on the scene, `jobs` at a time, with a progress bar.
@@ -114,12 +111,11 @@ impl Arguments {
         jobs: usize,
     ) -> Result<Vec<Run<'a>>, Failure> {
         let setup = self.setup();
-        let trace = setup.seeded(&self.trace);
-        let name = if trace == "-" { "standard input".to_owned() } else { trace };
+        let name = setup.seeded_source(&self.input.source()?).name();
         let Scene { network, workload, appearing } = scene;
         let experiment = Experiment::on(network.clone(), workload, name, &setup)?;
         let experiment = experiment.appearing(appearing.as_deref());
-        for line in setup.without_effect(&self.trace, workload, &contenders) {
+        for line in setup.without_effect(self.input.first(), workload, &contenders) {
             output::note(&line);
         }
         let bar = Bar::policies(contenders.len(), workload.coflows.len());

@@ -17,6 +17,7 @@ mod comparison;
 mod experiment;
 mod failure;
 mod identify;
+mod input;
 mod invocation;
 #[cfg(feature = "live")]
 mod live;

@@ -80,14 +80,14 @@ pub fn message(path: &Path, error: &io::Error) -> String {
 }
 
 /// Writes a workload to the file `path`, or to standard output for `-`. Makes the workload from the
-/// trace `input` only after a check that the file can be written, and is another one.
+/// files `inputs` only after a check that the file can be written, and is another one.
 pub fn write_trace(
     path: &Path,
-    input: &str,
+    inputs: &[String],
     make: impl FnOnce() -> Result<Workload, Failure>,
 ) -> Result<(), Failure> {
     check_trace(path)?;
-    check_apart("output", path, input)?;
+    inputs.iter().try_for_each(|input| check_apart("output", path, input))?;
     let workload = make()?;
     if path.as_os_str() == "-" {
         return print(|out| covey_trace::write(&workload, out));

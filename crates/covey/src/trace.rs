@@ -11,7 +11,8 @@ use covey_trace::records::write_records;
 use covey_trace::{Stats, transform};
 
 use crate::failure::Failure;
-use crate::output::{self, open};
+use crate::input::Input;
+use crate::output;
 use crate::transform::Transform;
 
 /// Describe, convert, generate and transform traces
@@ -49,8 +50,8 @@ Examples:
   covey trace info trace.txt --fabric fat-tree:k=8 --per-link links.csv
 With --fabric it also prints for how long the trace keeps the links of each tier busy.")]
 struct Info {
-    /// A trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
-    trace: String,
+    #[command(flatten)]
+    input: Input,
     /// Also print how busy the trace keeps the links of this network, by tier
     #[arg(long, value_name = "FABRIC")]
     fabric: Option<String>,
@@ -65,15 +66,16 @@ struct Info {
     json: bool,
 }
 
-/// Write a trace as Covey JSON lines, whatever its format
+/// Write traces or flow records as one trace in Covey JSON lines, whatever their formats
 #[derive(Debug, Args)]
 #[command(after_help = "\
 Examples:
   covey trace convert trace.txt trace.jsonl
+  covey trace convert monday.csv.gz tuesday.csv.gz week.jsonl --columns start=ts,src=client,dst=server,bytes=n,coflow=job
   covey trace convert builtin:fb-like:seed=2,coflows=100 - | head -3")]
 struct Convert {
-    /// A trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
-    trace: String,
+    #[command(flatten)]
+    input: Input,
     /// The file to write, - for standard output
     out: PathBuf,
 }
@@ -105,8 +107,8 @@ Examples:
   covey trace records trace.txt -o flows.csv
   covey trace records builtin:fb-like --rung mixed-denser --seed 2 | covey identify -")]
 struct Recorded {
-    /// A trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
-    trace: String,
+    #[command(flatten)]
+    input: Input,
     /// The rung of the ladder
     #[arg(long, value_name = "NAME", default_value = "trace")]
     rung: String,
@@ -124,9 +126,9 @@ impl Recorded {
         let is_file = self.output.as_os_str() != "-";
         if is_file {
             output::check_format("--output", &self.output, output::TABLE)?;
-            output::check_apart("--output", &self.output, &self.trace)?;
+            self.input.check_apart("--output", &self.output)?;
         }
-        let workload = open(&self.trace)?;
+        let workload = self.input.open()?;
         let records = recorded(&rung.flows(&workload, self.seed)?, &workload);
         match is_file {
             true => output::write(&self.output, |out| write_records(&records, out)),
@@ -137,17 +139,17 @@ impl Recorded {
 
 impl Info {
     fn run(self) -> Result<(), Failure> {
-        let Info { trace, fabric, port_rate, per_link, json } = self;
+        let Info { input, fabric, port_rate, per_link, json } = self;
         let info = match fabric {
-            None => TraceInfo { stats: Stats::of(&open(&trace)?), load: None },
+            None => TraceInfo { stats: Stats::of(&input.open()?), load: None },
             Some(fabric) => {
                 let setup = Setup { fabric, port_rate, ..Setup::default() };
                 setup.network(0)?;
                 if let Some(file) = &per_link {
                     output::check_format("--per-link", file, output::TABLE)?;
-                    output::check_apart("--per-link", file, &trace)?;
+                    input.check_apart("--per-link", file)?;
                 }
-                let workload = open(&trace)?;
+                let workload = input.open()?;
                 let stats = Stats::of(&workload);
                 let (network, placed) = setup.place(workload, output::note)?;
                 if let Some(file) = &per_link {
@@ -166,12 +168,13 @@ impl Trace {
     pub fn run(self) -> Result<(), Failure> {
         match self.command {
             Command::Info(info) => info.run(),
-            Command::Convert(Convert { trace, out }) => {
-                output::write_trace(&out, &trace, || open(&trace))
+            Command::Convert(Convert { input, out }) => {
+                output::write_trace(&out, input.items(), || input.open())
             }
             Command::Replicate(Replicate { trace, copies, out }) => {
-                let make = || Ok(transform::replicate(&open(&trace)?, copies)?);
-                output::write_trace(&out, &trace, make)
+                let input = Input::of(trace);
+                let make = || Ok(transform::replicate(&input.open()?, copies)?);
+                output::write_trace(&out, input.items(), make)
             }
             Command::Records(records) => records.run(),
             Command::Transform(transform) => transform.run(),

@@ -11,14 +11,15 @@ use covey_trace::transform::{
 use covey_trace::{TraceError, Workload};
 
 use crate::failure::Failure;
-use crate::output::{self, open};
+use crate::input::Input;
+use crate::output;
 use crate::quantity;
 
 /// The workload that is transformed, and the file for the result.
 #[derive(Debug, Args)]
 pub struct Ends {
-    /// A trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]
-    trace: String,
+    #[command(flatten)]
+    input: Input,
     /// The file to write, - for standard output
     #[arg(short, long, value_name = "FILE", default_value = "-")]
     output: PathBuf,
@@ -384,7 +385,7 @@ impl Transform {
             Transform::Failures { ends, how } => ends.make(|w| how.apply(w)),
             Transform::Generate { name, output } => {
                 let name = name.strip_prefix("builtin:").unwrap_or(&name);
-                let ends = Ends { trace: format!("builtin:{name}"), output };
+                let ends = Ends { input: Input::of(format!("builtin:{name}")), output };
                 ends.make(|workload| Ok(workload.clone()))
             }
         }
@@ -397,8 +398,8 @@ impl Ends {
         transform: impl FnOnce(&Workload) -> Result<Workload, Failure>,
     ) -> Result<(), Failure> {
         let mut line = String::new();
-        output::write_trace(&self.output, &self.trace, || {
-            let before = open(&self.trace)?;
+        output::write_trace(&self.output, self.input.items(), || {
+            let before = self.input.open()?;
             let after = transform(&before)?;
             line = Changes::between(&before, &after).to_string();
             Ok(after)

@@ -91,7 +91,7 @@ impl WhatIf {
         self.check_outputs()?;
         let logs = self.read()?;
         if let Some(file) = &self.output {
-            output::write_trace(file, &logs[0].file, || trace(&logs))?;
+            output::write_trace(file, &[logs[0].file.clone()], || trace(&logs))?;
             if file.as_os_str() == "-" {
                 return Ok(());
             }
@@ -153,6 +153,17 @@ impl WhatIf {
             logs.extend(found);
         }
         if logs.iter().all(|log| log.status == Status::Failed) {
+            if let Some(what) = covey_trace::flows_in(&logs[0].file) {
+                let expected = "an event log of Spark, with the tasks that wait for flows";
+                let found = format!(
+                    "{what} (covey compare {0} says what policies do for its flows alone)",
+                    logs[0].file
+                );
+                return Err(Failure::Input(format!(
+                    "{}: expected {expected}, found {found}",
+                    logs[0].file
+                )));
+            }
             let Log { file, reason, .. } = &logs[0];
             let file = if reason.starts_with(file) { String::new() } else { format!("{file}: ") };
             let more = match logs.len() {

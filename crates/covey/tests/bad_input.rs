@@ -105,8 +105,8 @@ fn empty_file() {
 #[test]
 fn csv_file() {
     assert_eq!(
-        refused("id,arrival,src,dst,bytes\n1,0,0,1,100\n"),
-        "bad.txt: line 1: file: expected a trace (docs/traces.md), found values separated by commas (a CSV file?): covey identify reads flows with columns start_s, src, dst, bytes"
+        refused("id,when,who,whom,bytes\n1,0,0,1,100\n"),
+        "bad.txt: line 1: file: expected a trace (docs/traces.md), found values separated by commas (a CSV file?): --columns start=NAME,src=NAME,dst=NAME,bytes=NAME says what they are"
     );
 }
 

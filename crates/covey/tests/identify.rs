@@ -106,7 +106,7 @@ fn a_trace_that_other_commands_read() {
     assert_eq!(
         folder.read("found.jsonl"),
         "\
-{\"covey_trace\":1,\"ports\":5,\"coflows\":2}
+{\"covey_trace\":1,\"ports\":5,\"hosts\":[\"10.0.0.1\",\"10.0.0.2\",\"10.0.0.3\",\"10.0.0.4\",\"node-9\"],\"coflows\":2}
 {\"id\":\"0\",\"arrival_s\":0,\"flows\":[{\"src\":0,\"dst\":2,\"bytes\":3000},{\"src\":0,\"dst\":3,\"bytes\":1000},\
 {\"src\":1,\"dst\":2,\"bytes\":1000},{\"src\":1,\"dst\":3,\"bytes\":1000}]}
 {\"id\":\"1\",\"arrival_s\":5,\"flows\":[{\"src\":0,\"dst\":2,\"bytes\":500},{\"src\":0,\"dst\":4,\"bytes\":500}]}

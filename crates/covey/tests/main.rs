@@ -15,6 +15,7 @@ mod docs;
 mod emulation;
 mod fabrics;
 mod identify;
+mod inputs;
 mod outputs;
 mod reproduce;
 mod suggestions;

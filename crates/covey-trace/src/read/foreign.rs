@@ -61,11 +61,9 @@ pub(crate) fn document(line: &str) -> Option<&'static str> {
 /// What a file with this first line seems to be, if that is a table and no trace.
 pub(crate) fn table(line: &str) -> Option<&'static str> {
     if !line.contains("covey_trace") && records::FORMATS.iter().any(|it| it.accepts(line)) {
-        return Some(
-            "flow records: covey identify FILE --output trace.jsonl makes a trace of them",
-        );
+        return Some("flow records");
     }
     (line.contains(',') && !line.contains(':')).then_some(
-        "values separated by commas (a CSV file?): covey identify reads flows with columns start_s, src, dst, bytes",
+        "values separated by commas (a CSV file?): --columns start=NAME,src=NAME,dst=NAME,bytes=NAME says what they are",
     )
 }

@@ -28,6 +28,7 @@ pub use lines::Lines;
 
 use crate::error::{Location, TraceError, quote};
 use crate::json_lines;
+use crate::records::{Options, Reader, coflows_of};
 use crate::workload::Workload;
 
 /// All formats. The first one that accepts the first line of a trace reads the trace.
@@ -58,15 +59,31 @@ static FORMATS: &[Format] = &[
 /// Coflows keep the order of the file, even if they arrive in another. Blank lines are skipped,
 /// lines may end in CR LF, and the last line needs no end.
 ///
+/// Flow records are read, too, as [`Source::open`](crate::Source::open) does.
+///
 /// # Errors
 /// [`TraceError::Bad`] names the line and field that are invalid, or exceed the limits in
 /// [`limits`](mod@crate::limits), or what the file seems to be that is no trace;
 /// [`TraceError::Io`] is a failure to read.
 pub fn read_noting(
-    mut source: impl BufRead,
+    source: impl BufRead,
     name: &str,
     notes: &mut dyn FnMut(&str),
 ) -> Result<Workload, TraceError> {
+    let mut records = Reader::new(Options::default());
+    match read_either(source, name, &mut records, notes)? {
+        Some(workload) => Ok(workload),
+        None => coflows_of(records, name, notes),
+    }
+}
+
+/// Reads a trace, or else flow records, which `records` takes.
+pub(crate) fn read_either(
+    mut source: impl BufRead,
+    name: &str,
+    records: &mut Reader,
+    notes: &mut dyn FnMut(&str),
+) -> Result<Option<Workload>, TraceError> {
     let io = |e| TraceError::io(name, e);
     refuse_binary(&mut source, name)?;
     let mut source = decompressed(source).map_err(io)?;
@@ -78,9 +95,20 @@ pub fn read_noting(
         return Err(lines.location().bad("header", expected, "an empty file"));
     };
     let header = header.to_owned();
+    if records.is_told() {
+        return records.read_lines((location, &header), lines).map(|()| None);
+    }
     let document = foreign::document(&header);
-    match FORMATS.iter().find(|format| document.is_none() && (format.accepts)(&header)) {
-        Some(format) => (format.read)((location, &header), lines, notes),
+    let is_json = header.trim_start().starts_with('{');
+    let is_trace = !is_json || header.contains("\"covey_trace\"");
+    let trace = FORMATS.iter().find(|format| document.is_none() && (format.accepts)(&header));
+    match trace {
+        Some(format) if is_trace => (format.read)((location, &header), lines, notes).map(Some),
+        // An array that begins with its own line is one of nfdump.
+        _ if records.accepts(&header) && (document.is_none() || header.trim() == "[") => {
+            records.read_lines((location, &header), lines).map(|()| None)
+        }
+        Some(format) => (format.read)((location, &header), lines, notes).map(Some),
         None => {
             let found = document.or_else(|| foreign::table(&header));
             let found = found.map_or_else(|| quote(&header), str::to_owned);

@@ -1,15 +1,23 @@
 //! Times of day and durations as text.
 
+use time::{Date, Month};
+
 use crate::moment::Moment;
 
 /// The moment of `2026-11-25T16:02:30.25+01:00`, on a clock that starts with 1970. A blank may replace the `T`, a
-/// comma the point. The fraction and the offset may be missing; without offset the time counts as UTC.
+/// comma the point. The fraction and the zone may be missing; without zone the time counts as UTC.
 pub(super) fn date_and_time(text: &str) -> Option<Moment> {
-    let (date, rest) = text.split_once(['T', ' '])?;
+    date_time_and_zone(text).map(|(moment, _)| moment)
+}
+
+/// [`date_and_time`], and whether the text has a zone.
+pub(super) fn date_time_and_zone(text: &str) -> Option<(Moment, bool)> {
+    let (date, rest) = text.split_once(['T', 't', ' '])?;
     let date = numbers(date, '-')?;
-    let zone = rest.find(['Z', '+', '-']).unwrap_or(rest.len());
-    let (time, zone) = rest.split_at(zone);
-    moment(date, time, -offset_s(zone)?)
+    let is_of_time = |c: char| c.is_ascii_digit() || ":.,".contains(c);
+    let (time, zone) = rest.split_at(rest.find(|c| !is_of_time(c)).unwrap_or(rest.len()));
+    let zone = zone.trim();
+    Some((moment(date, time, -offset_s(zone)?)?, !zone.is_empty()))
 }
 
 /// The moment of `25/11/2026 4:02:30.25 PM` or, with the month first, `11/25/2026 16:02`, as UTC.
@@ -34,16 +42,11 @@ pub(super) fn date_with_slashes(text: &str, is_day_first: bool) -> Option<Moment
 fn moment(date: [i64; 3], time: &str, later_s: i64) -> Option<Moment> {
     let (whole, fraction) = time.split_once(['.', ',']).unwrap_or((time, "0"));
     let time = numbers(whole, ':')?;
-    let is_valid = (1..=12).contains(&date[1])
-        && (1..=31).contains(&date[2])
-        && time[0] < 24
-        && time[1] < 60
-        && time[2] <= 60
-        && is_number(fraction);
+    let is_valid = time[0] < 24 && time[1] < 60 && time[2] <= 60 && is_number(fraction);
     if !is_valid {
         return None;
     }
-    let seconds = days(date) * 86_400 + time[0] * 3600 + time[1] * 60 + time[2] + later_s;
+    let seconds = days(date)? * 86_400 + time[0] * 3600 + time[1] * 60 + time[2] + later_s;
     Moment::parse(&seconds.to_string())?.plus(Moment::parse(&format!("0.{fraction}"))?)
 }
 
@@ -83,13 +86,16 @@ fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
     parts.next().is_none().then_some(three)
 }
 
-/// Seconds that a zone is ahead of UTC: ``, `Z`, `+01:00`, `+0100` or `-01`.
+/// Seconds that a zone is ahead of UTC: ``, `Z`, `UTC`, `GMT`, `+01:00`, `+0100` or `-01`.
 fn offset_s(zone: &str) -> Option<i64> {
-    if matches!(zone, "" | "Z") {
+    if zone.is_empty() || ["Z", "UTC", "GMT"].iter().any(|it| it.eq_ignore_ascii_case(zone)) {
         return Some(0);
     }
-    let sign = if zone.starts_with('-') { -1 } else { 1 };
-    let digits = zone[1..].replace(':', "");
+    let (sign, digits) = match zone.strip_prefix('-') {
+        Some(digits) => (-1, digits),
+        None => (1, zone.strip_prefix('+')?),
+    };
+    let digits = digits.replace(':', "");
     if !digits.bytes().all(|b| b.is_ascii_digit()) {
         return None;
     }
@@ -101,13 +107,12 @@ fn offset_s(zone: &str) -> Option<i64> {
     }
 }
 
-/// Days from the first of January 1970 to a date of the Gregorian calendar. Years start in March, so that the
-/// day that leap years add is their last.
-fn days([year, month, day]: [i64; 3]) -> i64 {
-    let year = if month <= 2 { year - 1 } else { year };
-    let month = (month + 9) % 12;
-    let leap_days = year.div_euclid(4) - year.div_euclid(100) + year.div_euclid(400);
-    365 * year + leap_days + (153 * month + 2) / 5 + day - 1 - 719_468
+/// Days from the first of January 1970 to a date.
+fn days([year, month, day]: [i64; 3]) -> Option<i64> {
+    let month = Month::try_from(u8::try_from(month).ok()?).ok()?;
+    let date = |year, day| Date::from_calendar_date(year, month, day).ok();
+    let date = date(i32::try_from(year).ok()?, u8::try_from(day).ok()?)?;
+    Some((date - Date::from_ordinal_date(1970, 1).ok()?).whole_days())
 }
 
 #[cfg(test)]
@@ -124,6 +129,9 @@ mod tests {
             ("2026-11-25T17:02:30,25+01:00", "1795622550.25"),
             ("2026-11-25T11:02:30.123456789-0500", "1795622550.123456789"),
             ("1969-12-31 23:59:59.25", "-0.75"),
+            ("2024-05-01 12:00:00+02:00", "1714557600"),
+            ("2024-05-01t12:00:00 UTC", "1714564800"),
+            ("2024-05-01 12:00:00.5 +0200", "1714557600.5"),
         ] {
             assert_eq!(date_and_time(text), Moment::parse(seconds), "{text}");
         }
@@ -181,6 +189,8 @@ mod tests {
             "2026-11-25",
             "2026-13-01 00:00:00",
             "2026-11-25 24:00:00",
+            "2026-02-29 00:00:00",
+            "2026-11-25 00:00:00 CET",
             "2026-11-25 1:2",
             "a b",
         ] {

@@ -1,7 +1,7 @@
 //! Records as CSV: a header, then a line for each flow.
 //!
-//! The columns are `start_s,src,dst,sport,dport,proto,bytes,end_s,label`, in any order. The last three may be
-//! missing, and their values may be empty. Files put together have several headers.
+//! The columns are `start_s,src,dst,sport,dport,proto,bytes,end_s,label`, in any order. All but the first three may be
+//! missing; the values of the last three may be empty. Files put together have several headers.
 
 use covey_core::suggest::{did_you_mean, nearest};
 
@@ -13,7 +13,7 @@ use super::table::Header;
 use crate::error::{Location, TraceError, quote};
 use crate::read::{First, Rest};
 
-/// All columns; the last three are optional.
+/// All columns; the first three must be there.
 pub(super) const COLUMNS: [&str; 9] =
     ["start_s", "src", "dst", "sport", "dport", "proto", "bytes", "end_s", "label"];
 
@@ -44,7 +44,11 @@ fn read(
 }
 
 fn layout(location: Location<'_>, line: &str) -> Result<Layout, TraceError> {
-    let header = Header::new(line, ',');
+    layout_of(location, Header::new(line, ','))
+}
+
+/// The layout of a table with this header.
+pub(super) fn layout_of(location: Location<'_>, header: Header) -> Result<Layout, TraceError> {
     let known = |name: &str| COLUMNS.iter().any(|it| it.eq_ignore_ascii_case(name));
     if let Some(name) = header.names().find(|name| !known(name)) {
         let expected = format_args!("the columns {}", COLUMNS.join(","));
@@ -54,9 +58,9 @@ fn layout(location: Location<'_>, line: &str) -> Result<Layout, TraceError> {
     let need = |name: &str| header.need(location, &[name]);
     let [start, src, dst] = [need(COLUMNS[0])?, need(COLUMNS[1])?, need(COLUMNS[2])?];
     let optional = Optional {
-        sport: Some(need(COLUMNS[3])?),
-        dport: Some(need(COLUMNS[4])?),
-        protocol: Some(need(COLUMNS[5])?),
+        sport: header.place(&[COLUMNS[3]]),
+        dport: header.place(&[COLUMNS[4]]),
+        protocol: header.place(&[COLUMNS[5]]),
         bytes: header.place(&[COLUMNS[6]]),
         end: header.place(&[COLUMNS[7]]),
         label: header.place(&[COLUMNS[8]]),
@@ -72,5 +76,6 @@ fn layout(location: Location<'_>, line: &str) -> Result<Layout, TraceError> {
         duration_unit: 0,
         counters: Counters::Total,
         style: Style::Own,
+        unused: Vec::new(),
     })
 }

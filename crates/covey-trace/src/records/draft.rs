@@ -39,6 +39,8 @@ pub(super) struct Draft {
     pub repairs: Repairs,
     /// The first record that was passed over, as an error.
     first_passed_over: Option<TraceError>,
+    /// The power of ten of a second that times of the present file count, if their size told it.
+    unit: Option<i64>,
 }
 
 impl Draft {
@@ -58,6 +60,7 @@ impl Draft {
             is_sorted: true,
             repairs: Repairs::default(),
             first_passed_over: None,
+            unit: None,
         }
     }
 
@@ -70,6 +73,45 @@ impl Draft {
     pub fn begin_file(&mut self) {
         self.is_sorted &= self.flows.is_empty();
         self.latest_start_s = f64::NEG_INFINITY;
+        self.unit = None;
+    }
+
+    /// Remembers what was taken because a file does not say it.
+    pub fn take(&mut self, what: &str) {
+        if !self.repairs.taken.contains(what) {
+            self.repairs.taken.insert(what.to_owned());
+        }
+    }
+
+    /// Remembers the unit that the size of a time tells, as a power of ten of a second.
+    ///
+    /// # Errors
+    /// If a time before it in the file has another one.
+    pub fn take_unit(
+        &mut self,
+        location: Location<'_>,
+        field: &str,
+        unit: i64,
+    ) -> Result<(), TraceError> {
+        let name = |unit: i64| match unit {
+            0 => "seconds",
+            -3 => "milliseconds",
+            -6 => "microseconds",
+            _ => "nanoseconds",
+        };
+        match self.unit {
+            Some(before) if before == unit => Ok(()),
+            Some(before) => {
+                let expected =
+                    format_args!("{}, as before (--columns unit=… says the unit)", name(before));
+                Err(location.bad(field, expected, format_args!("{}, by its size", name(unit))))
+            }
+            None => {
+                self.unit = Some(unit);
+                self.take(&format!("times count {}, by their size", name(unit)));
+                Ok(())
+            }
+        }
     }
 
     /// Reads the next line; false at the end. Passes over lines that are no text, if told so.
@@ -221,9 +263,10 @@ impl Draft {
     /// # Errors
     /// If all of them were passed over: the first one.
     pub fn finish(mut self) -> Result<Records, TraceError> {
-        if let (true, Some(first)) = (self.flows.is_empty(), self.first_passed_over) {
+        if let (true, Some(first)) = (self.flows.is_empty(), self.first_passed_over.take()) {
             return Err(first);
         }
+        let names = self.in_order_of_names();
         if !self.is_sorted {
             sort(&mut self.flows, &mut self.hidden, &mut self.pieces);
         }
@@ -234,9 +277,28 @@ impl Draft {
             flows: pieces.flows,
             hidden: pieces.hidden,
             labels: self.labels.into_texts(),
-            names: self.names.into_texts(),
+            names,
             repairs: self.repairs,
         })
+    }
+}
+
+impl Draft {
+    /// Numbers named hosts in order of their names, so that the order of records does not matter.
+    fn in_order_of_names(&mut self) -> Vec<String> {
+        let names = std::mem::take(&mut self.names).into_texts();
+        let mut order: Vec<u32> = (0..names.len() as u32).collect();
+        order.sort_unstable_by_key(|&number| &names[number as usize]);
+        let mut number_of = vec![0; names.len()];
+        for (place, &number) in (0..).zip(&order) {
+            number_of[number as usize] = place;
+        }
+        for host in self.flows.iter_mut().flat_map(|flow| [&mut flow.src, &mut flow.dst]) {
+            if let Some(number) = host.name_number() {
+                *host = Address::named(number_of[number as usize]);
+            }
+        }
+        order.iter().map(|&number| names[number as usize].clone()).collect()
     }
 }
 

@@ -15,6 +15,8 @@ pub struct Grouped<'a> {
     pub group_of: Vec<u32>,
     /// The groups.
     pub groups: Vec<Group>,
+    /// The names of the groups; without them, their numbers.
+    names: Option<Vec<String>>,
 }
 
 /// A group of flows that belong together.
@@ -73,7 +75,13 @@ impl<'a> Grouped<'a> {
         for (group, _) in distinct(flows().map(|(flow, group)| (*group, flow.dst))) {
             groups[group as usize].destinations += 1;
         }
-        Grouped { records, group_of, groups }
+        Grouped { records, group_of, groups, names: None }
+    }
+
+    /// The same groups with these names.
+    #[must_use]
+    pub(super) fn named(self, names: Vec<String>) -> Grouped<'a> {
+        Grouped { names: Some(names), ..self }
     }
 
     /// Compares groups with labels, over the flows that have one; nothing if none has.
@@ -89,17 +97,14 @@ impl<'a> Grouped<'a> {
         distinct(self.records.flows.iter().flat_map(|flow| [flow.src, flow.dst]))
     }
 
-    /// A workload with a coflow for each group, named by the group's number. Times start with the first flow.
+    /// A workload with a coflow for each group, named by the group's name or number. Times start with the first flow.
     /// Flows without bytes are left out.
     ///
     /// # Errors
     /// [`TraceError::Argument`] for more hosts than a workload may have ports, or if no flow has bytes.
     pub fn workload(&self) -> Result<(Workload, Left), TraceError> {
-        let error = |expected: String, found: String| TraceError::Argument {
-            argument: "--output".to_owned(),
-            expected,
-            found,
-        };
+        let error =
+            |expected: String, found: String| TraceError::argument("flow records", expected, found);
         let hosts = self.hosts();
         if hosts.len() > MAX_PORTS as usize {
             return Err(error(
@@ -132,7 +137,9 @@ impl<'a> Grouped<'a> {
         let groups =
             self.groups.iter().zip(flows).enumerate().filter(|(_, (_, flows))| !flows.is_empty());
         let coflows = groups.map(|(number, (group, flows))| {
-            Coflow::new(number.to_string(), group.first_start_s - zero_s, flows)
+            let name =
+                self.names.as_ref().map_or_else(|| number.to_string(), |it| it[number].clone());
+            Coflow::new(name, group.first_start_s - zero_s, flows)
         });
         let names = hosts.iter().map(|host| self.records.host(*host)).collect();
         let workload = Workload::new(hosts.len() as u32, coflows.collect());

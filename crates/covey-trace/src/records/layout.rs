@@ -1,6 +1,6 @@
 //! Tables of flows: which column has what, and in which unit.
 
-use super::clock::{date_and_time, date_with_slashes, duration};
+use super::clock::{date_and_time, date_time_and_zone, date_with_slashes, duration};
 use super::connection::{Connection, Counters, Opened};
 use super::draft::Draft;
 use super::fields::{bytes, check_time, has_ports, port, protocol};
@@ -13,6 +13,8 @@ use crate::moment::Moment;
 pub(super) enum Clock {
     /// A number of this power of ten of a second.
     Number(i64),
+    /// A date and time of day in ISO 8601, or a number whose size tells the unit.
+    Any,
     /// A date and time of day in ISO 8601, or seconds since 1970.
     DateOrSeconds,
     /// The same, or whole milliseconds since 1970.
@@ -33,6 +35,15 @@ pub(super) struct Layout {
     pub duration_unit: i64,
     pub counters: Counters,
     pub style: Style,
+    pub unused: Vec<Unused>,
+}
+
+/// A value that makes a record one of no use.
+pub(super) struct Unused {
+    /// The column.
+    pub place: usize,
+    pub value: &'static str,
+    pub reason: &'static str,
 }
 
 /// The columns that may be missing.
@@ -71,6 +82,19 @@ pub(super) fn is_condensed(address: &str) -> bool {
     address.contains("..") && address.contains(':')
 }
 
+/// What is said of times without a zone.
+const WITHOUT_ZONE: &str = "times without a zone count as UTC";
+
+/// Units of time by the digits of a number since 1970: at least so many before the point, from the largest number on.
+const UNITS: [(usize, i64); 4] = [(18, -9), (15, -6), (12, -3), (0, 0)];
+
+/// A time as a number, and the power of ten of its unit by its size.
+fn number(text: &str) -> Option<(i64, Moment)> {
+    let digits = text.trim_start_matches(['-', '+']).bytes().take_while(u8::is_ascii_digit).count();
+    let &(_, unit) = UNITS.iter().find(|(least, _)| digits >= *least)?;
+    Some((unit, Moment::parse_scaled(text, unit)?))
+}
+
 impl Clock {
     /// Reads a time.
     pub fn time(
@@ -78,8 +102,26 @@ impl Clock {
         location: Location<'_>,
         field: &str,
         text: &str,
+        draft: &mut Draft,
     ) -> Result<Moment, TraceError> {
         let (moment, expected) = match self {
+            Clock::Any => {
+                let date = date_time_and_zone(text);
+                if date.is_some_and(|(_, has_zone)| !has_zone) {
+                    draft.take(WITHOUT_ZONE);
+                }
+                let number = match date {
+                    Some(_) => None,
+                    None => number(text),
+                };
+                if let Some((unit, _)) = number {
+                    draft.take_unit(location, field, unit)?;
+                }
+                (
+                    date.map(|(moment, _)| moment).or(number.map(|(_, moment)| moment)),
+                    "a time like 2026-11-25 16:02:30.250+01:00, or a number since 1970",
+                )
+            }
             Clock::Number(exponent) => {
                 let time = Moment::parse_scaled(text, exponent);
                 (time, "a number")
@@ -117,17 +159,27 @@ impl Layout {
         line: &str,
         draft: &mut Draft,
     ) -> Result<(), TraceError> {
-        let row = self.header.row(location, line)?;
+        self.add_row(&self.header.row(location, line)?, draft)
+    }
+
+    /// Adds the flow of a row.
+    pub fn add_row(&self, row: &Row<'_>, draft: &mut Draft) -> Result<(), TraceError> {
+        let location = row.location;
+        let is_unused = |unused: &&Unused| row.get(unused.place).eq_ignore_ascii_case(unused.value);
+        if let Some(unused) = self.unused.iter().find(is_unused) {
+            return draft.pass_over(location, unused.reason);
+        }
         let hosts = [self.src, self.dst].map(|place| row.get(place));
         if self.style == Style::Nfdump && hosts.iter().any(|host| is_condensed(host)) {
             return draft.pass_over(location, CONDENSED);
         }
-        if self.style == Style::Any && hosts.iter().any(|host| host.is_empty()) {
+        if self.style == Style::Any && hosts.iter().any(|host| host.is_empty() || *host == "-") {
             return draft.pass_over(location, NO_ADDRESS);
         }
         let optional = &self.optional;
-        let start = self.clock.time(location, self.header.name(self.start), row.get(self.start))?;
-        let protocol = match self.value(&row, optional.protocol) {
+        let start =
+            self.clock.time(location, self.header.name(self.start), row.get(self.start), draft)?;
+        let protocol = match self.value(row, optional.protocol) {
             Some((name, text)) => Some(protocol(location, name, whole(self.style, text))?),
             None => None,
         };
@@ -142,11 +194,11 @@ impl Layout {
             _ => Ok(0),
         };
         let bytes_of = |place: Option<usize>| {
-            let value = self.value(&row, place);
+            let value = self.value(row, place);
             value.map(|(name, text)| bytes(location, name, text)).transpose()
         };
         let connection = Connection {
-            end: self.end(&row, start)?,
+            end: self.end(row, start, draft)?,
             ports: [port_of(optional.sport)?, port_of(optional.dport)?],
             bytes: [bytes_of(optional.bytes)?, bytes_of(optional.bytes_back)?],
             label: draft.label(location, row.get_some(optional.label).unwrap_or_default())?,
@@ -158,10 +210,15 @@ impl Layout {
         draft.push(location, connection)
     }
 
-    fn end(&self, row: &Row<'_>, start: Moment) -> Result<Option<Moment>, TraceError> {
+    fn end(
+        &self,
+        row: &Row<'_>,
+        start: Moment,
+        draft: &mut Draft,
+    ) -> Result<Option<Moment>, TraceError> {
         let location = row.location;
         if let Some((name, text)) = self.value(row, self.optional.end) {
-            return self.clock.time(location, name, text).map(Some);
+            return self.clock.time(location, name, text, draft).map(Some);
         }
         let Some((name, text)) = self.value(row, self.optional.duration) else { return Ok(None) };
         let number = || Moment::parse_scaled(text, self.duration_unit);

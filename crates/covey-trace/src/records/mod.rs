@@ -7,8 +7,11 @@
 //! A [`Format`] is a file of this folder; its content tells which one a file has. All formats fill the same
 //! draft, which repairs what it can and counts the [`Repairs`].
 
+mod any_table;
 mod clock;
+mod coflows;
 mod columns;
+mod common_names;
 mod connection;
 mod csv;
 mod draft;
@@ -40,9 +43,10 @@ use std::path::Path;
 use covey_core::suggest::{did_you_mean, nearest};
 
 use crate::error::{Location, TraceError, quote};
-use crate::read::Lines;
+use crate::read::{First, Lines, Rest};
 use draft::Draft;
 
+pub(crate) use coflows::coflows_of;
 pub use columns::Columns;
 pub use format::Format;
 pub use grouped::{Group, Grouped, Left};
@@ -53,7 +57,7 @@ pub use write::{RecordWriter, write_records, write_with_groups};
 
 /// All formats. The first one that accepts the first line of a file reads the file.
 pub static FORMATS: &[Format] =
-    &[csv::FORMAT, zeek::FORMAT, json::FORMAT, nfdump::FORMAT, ss::FORMAT];
+    &[csv::FORMAT, zeek::FORMAT, json::FORMAT, nfdump::FORMAT, ss::FORMAT, any_table::FORMAT];
 
 /// Maximum of bytes of a line.
 const MAX_LINE_BYTES: usize = 1 << 20;
@@ -115,14 +119,37 @@ impl Reader {
         }
         let (location, first) = lines.current();
         let first = first.trim_start_matches('\u{feff}').to_owned();
-        self.draft.begin_file();
-        if let Some(columns) = &self.columns {
-            return columns.read((location, &first), lines, &mut self.draft);
+        match self.accepts(&first) {
+            true => self.read_lines((location, &first), lines),
+            false => Err(unknown(location, &first)),
         }
-        let by_content = || FORMATS.iter().find(|it| (it.accepts)(&first));
-        match self.format.or_else(by_content) {
-            Some(format) => (format.read)((location, &first), lines, &mut self.draft),
-            None => Err(unknown(location, &first)),
+    }
+
+    /// Whether it reads a file with this first line.
+    pub(crate) fn accepts(&self, first: &str) -> bool {
+        self.columns.is_some() || self.format_of(first).is_some()
+    }
+
+    fn format_of(&self, first: &str) -> Option<&'static Format> {
+        self.format.or_else(|| FORMATS.iter().find(|it| (it.accepts)(first)))
+    }
+
+    /// Whether the format was said, and is not to be recognised.
+    pub(crate) fn is_told(&self) -> bool {
+        self.columns.is_some() || self.format.is_some()
+    }
+
+    /// Reads a file that it [accepts](Reader::accepts), from its first line and the lines after it.
+    pub(crate) fn read_lines<'a>(
+        &mut self,
+        first: First<'a>,
+        lines: Rest<'a>,
+    ) -> Result<(), TraceError> {
+        self.draft.begin_file();
+        match (&self.columns, self.format_of(first.1)) {
+            (Some(columns), _) => columns.read(first, lines, &mut self.draft),
+            (None, Some(format)) => (format.read)(first, lines, &mut self.draft),
+            (None, None) => Err(unknown(first.0, first.1)),
         }
     }
 

@@ -108,5 +108,6 @@ fn layout(location: Location<'_>, line: &str) -> Result<Layout, TraceError> {
         duration_unit: 0,
         counters: Counters::Delta,
         style: Style::Nfdump,
+        unused: Vec::new(),
     })
 }

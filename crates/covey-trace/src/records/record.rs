@@ -1,6 +1,6 @@
 //! Flow records that were read, and what was repaired in them.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 use covey_identify::{Address, Observed};
 
@@ -77,6 +77,8 @@ pub struct Repairs {
     pub bad_lines: u64,
     /// Records of no use that were passed over, by reason.
     pub passed_over: BTreeMap<&'static str, u64>,
+    /// What was taken because the files do not say it, such as the unit of times.
+    pub taken: BTreeSet<String>,
 }
 
 /// Records that were put together as one flow.
@@ -117,6 +119,16 @@ impl Together {
             ("seen again by another exporter", self.seen_again),
         ];
         rows.into_iter().filter(|(_, put)| put.records > 0).collect()
+    }
+}
+
+impl Together {
+    /// What was put together, as one line; nothing if nothing was.
+    pub fn note(&self) -> Option<String> {
+        let rows = self.rows();
+        let texts: Vec<String> =
+            rows.iter().map(|(what, put)| format!("{} {what}", put.records)).collect();
+        (!texts.is_empty()).then(|| format!("records put together as flows: {}", texts.join(", ")))
     }
 }
 
@@ -172,7 +184,7 @@ impl Repairs {
             line(self.bad_lines, "broken line was passed over", "broken lines were passed over"),
             self.passed_over_note(),
         ];
-        lines.into_iter().flatten().collect()
+        self.taken.iter().cloned().chain(lines.into_iter().flatten()).collect()
     }
 
     /// One line for all records of no use.

@@ -17,8 +17,13 @@ impl Header {
         Header { names: line.split(separator).map(name).collect(), separator }
     }
 
+    /// A header of these names.
+    pub fn of_names(names: Vec<String>, separator: char) -> Header {
+        Header { names, separator }
+    }
+
     /// All names.
-    pub fn names(&self) -> impl Iterator<Item = &str> {
+    pub fn names(&self) -> impl Iterator<Item = &str> + Clone {
         self.names.iter().map(String::as_str)
     }
 
@@ -48,6 +53,15 @@ impl Header {
         } else {
             cells.extend(line.split(self.separator).map(|cell| Cow::Borrowed(cell.trim())));
         }
+        self.of_cells(location, cells)
+    }
+
+    /// The same of values that are apart already.
+    pub fn of_cells<'a>(
+        &self,
+        location: Location<'a>,
+        cells: Vec<Cow<'a, str>>,
+    ) -> Result<Row<'a>, TraceError> {
         if cells.len() != self.names.len() {
             let last = self.names.get(cells.len()).or(self.names.last()).map_or("", String::as_str);
             let expected = format_args!("{} values, as the header has columns", self.names.len());

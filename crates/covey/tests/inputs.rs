@@ -1,0 +1,84 @@
+//! What all commands read: traces, flow records, and several files of them.
+
+use crate::common::TestFolder;
+
+const FLOWS: &str = "ts,te,client,server,n,job\n\
+    2024-05-01 12:00:00+02:00,2024-05-01 12:00:09+02:00,web-3,db,125e6,q1\n\
+    2024-05-01T10:00:01Z,,web-1,db,125e6,q1\n\
+    2024-05-01 10:00:03Z,,web-1,web-3,125e6,q2\n";
+const MAP: &str = "start=ts,end=te,src=client,dst=server,bytes=n,coflow=job";
+
+/// A folder with the table, whole and in two parts.
+fn folder() -> TestFolder {
+    let folder = TestFolder::new();
+    folder.write("flows.csv", FLOWS);
+    let (header, rows) = FLOWS.split_once('\n').unwrap();
+    for (name, row) in ["a.csv", "b.csv", "c.csv"].iter().zip(rows.lines()) {
+        folder.write(name, format!("{header}\n{row}\n"));
+    }
+    folder
+}
+
+#[test]
+fn every_command_reads_a_table_of_flows() {
+    let folder = folder();
+    let converted =
+        folder.results(&["trace", "convert", "flows.csv", "flows.jsonl", "--columns", MAP]);
+    assert_eq!(converted, "");
+    let trace = folder.read("flows.jsonl");
+    assert!(trace.starts_with(
+        "{\"covey_trace\":1,\"ports\":3,\"hosts\":[\"db\",\"web-1\",\"web-3\"],\"coflows\":2}\n{\"id\":\"q1\""
+    ));
+    for command in [
+        &["compare", "--policies", "fair,sebf", "--json"][..],
+        &["simulate", "--policy", "sebf"],
+        &["bound"],
+        &["trace", "info"],
+        &["trace", "filter", "--min-width", "2"],
+        &["trace", "records"],
+    ] {
+        // Names and wall time of the runs differ.
+        let run = |inputs: &[&str]| {
+            let ran = folder.covey(&[command, inputs].concat());
+            assert_eq!(ran.status, Some(0), "{command:?}: {}", ran.err);
+            let is_same = |line: &&str| !line.contains(".csv") && !line.contains("jsonl");
+            let lines = ran.out.lines().filter(is_same).map(str::to_owned);
+            let of_run = |line: &String| line.contains("wall") || line.contains("trace");
+            lines.filter(|line| !of_run(line)).collect::<Vec<_>>()
+        };
+        let whole = run(&["flows.csv", "--columns", MAP]);
+        assert_eq!(whole, run(&["b.csv", "c.csv", "a.csv", "--columns", MAP]), "{command:?}");
+        assert_eq!(whole, run(&["flows.jsonl"]), "{command:?}");
+    }
+    folder.covey(&["simulate", "flows.jsonl", "--per-flow", "flows-of.csv"]);
+    assert!(folder.read("flows-of.csv").contains(",web-3,db\n"));
+    assert!(folder.results(&["trace", "info", "flows.jsonl"]).contains("at port 0 (db)"));
+}
+
+#[test]
+fn coflows_are_found_where_none_is_named() {
+    let folder = folder();
+    let map = "start=ts,src=client,dst=server,bytes=n";
+    let ran = folder.covey(&["compare", "flows.csv", "--columns", map, "--policies", "fair"]);
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    assert!(ran.err.starts_with("flows.csv: no flow names its coflow: "), "{}", ran.err);
+}
+
+#[test]
+fn mixed_files_and_what_has_no_tasks() {
+    let folder = folder();
+    folder.write("common.csv", FLOWS.replace(",n,", ",bytes,"));
+    assert_eq!(
+        folder.refusal(&["compare", "tiny.txt", "common.csv"]),
+        "files: expected traces or flow records alone, found a trace, tiny.txt, and flow records, common.csv"
+    );
+    for (file, what) in [("common.csv", "flow records"), ("tiny.txt", "a trace")] {
+        assert_eq!(
+            folder.refusal(&["whatif", file]),
+            format!(
+                "{file}: expected an event log of Spark, with the tasks that wait for flows, found {what} \
+                 (covey compare {file} says what policies do for its flows alone)"
+            )
+        );
+    }
+}
