@@ -32,8 +32,9 @@ pub use cluster::{ClusterEvent, FlowOf, Happening, Part};
 pub use error::{TraceError, is_printable};
 pub use json_lines::write;
 pub use moment::{Moment, OnClock};
-pub use open::{Source, flows_in, open, open_noting};
-pub use read::{read, read_noting, read_path, read_path_noting};
+pub use open::{
+    Source, flows_in, open, open_noting, read, read_noting, read_path, read_path_noting,
+};
 pub use shares::shuffle_shares;
 pub use stats::Stats;
 pub use units::MB;

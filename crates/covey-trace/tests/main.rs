@@ -3,6 +3,7 @@
 //! One program, because each test program takes seconds to compile and link.
 
 mod clock;
+mod clouds;
 mod collectors;
 mod errors;
 mod facebook;

@@ -242,8 +242,9 @@ fn errors_name_line_and_field() {
     );
     assert_eq!(
         error("\x1b[0m\u{fffd}?\n"),
-        "f: line 1: header: expected flow records as csv (a header start_s,src,dst,…), zeek (Zeek's conn.log), \
-         json (lines {\"start_s\":…,\"src\":…}), nfdump (nfdump -o csv, line, long or json), ss (samples of \
+        "f: line 1: header: expected flow records as gcp (flow logs of GCP's VPCs in JSON), azure (flow logs of Azure's security groups \
+         or virtual networks), csv (a header start_s,src,dst,…), zeek (Zeek's conn.log), \
+         json (lines {\"start_s\":…,\"src\":…}), nfdump (nfdump -o csv, line, long or json), aws (flow logs of AWS's VPCs), ss (samples of \
          ss -tin, each below a time as date +%s.%N prints it), table (a header with names such as start,src,dst,bytes; \
          --columns says others), found \"\\u{1b}[0m\u{fffd}?\"; --from says which one it is"
     );
@@ -359,9 +360,9 @@ fn a_format_can_be_forced() {
     let unknown = format("zeke").map(drop).expect_err("an error").to_string();
     assert_eq!(
         unknown,
-        "--from: expected one of csv, zeek, json, nfdump, ss, table, found \"zeke\"; did you mean 'zeek'?"
+        "--from: expected one of gcp, azure, csv, zeek, json, nfdump, aws, ss, table, found \"zeke\"; did you mean 'zeek'?"
     );
-    assert_eq!(FORMATS.len(), 6);
+    assert_eq!(FORMATS.len(), 9);
 }
 
 #[test]

@@ -26,6 +26,7 @@ Formats, recognised by their content:
   ss      while date +%s.%N; do ss -tin; sleep 0.1; done (and other options)
   nfdump  nfdump -o csv, line, long, extended, json; outputs may follow each other
   zeek    conn.log, as text or JSON
+  aws, gcp, azure  flow logs of clouds
   table   any table whose columns have common names
 Any other table: --columns start=COLUMN,unit=ms,src=COLUMN,dst=COLUMN,… names its columns.
 Labels are never used to find groups. With labels, the output says how well groups agree with them.
@@ -44,7 +45,7 @@ pub struct Identify {
     /// Flow records (also gzip and zstd ones), - for standard input; the order of files does not matter
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
-    /// The format, if it should not be recognised: csv, json, ss, nfdump, zeek or table
+    /// The format, if it should not be recognised: csv, json, ss, nfdump, zeek, aws, gcp, azure or table
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
     /// The columns of another table, start=COLUMN,unit=ms,src=COLUMN,dst=COLUMN,… (docs/identify.md lists the keys)

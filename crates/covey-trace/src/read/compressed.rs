@@ -1,6 +1,6 @@
 //! Files that are compressed by gzip or zstd.
 
-use std::io::{self, BufRead, BufReader, ErrorKind, Read};
+use std::io::{self, BufRead, BufReader, Cursor, ErrorKind, Read};
 
 use flate2::bufread::MultiGzDecoder;
 
@@ -9,6 +9,8 @@ const GZIP: u8 = 0x1f;
 /// The first bytes of a frame of zstd, and of one that a decoder skips, whose first byte is from `0x50` to `0x5f`.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const ZSTD_SKIPPED: [u8; 3] = [0x2a, 0x4d, 0x18];
+/// Bytes by which a document of JSON is recognised.
+const HEAD: u64 = 1 << 16;
 /// Binary logarithm of the most bytes that a zstd decoder keeps: as many as the `zstd` program accepts by default.
 const ZSTD_WINDOW: u32 = 27;
 
@@ -30,6 +32,23 @@ pub fn decompressed<'a>(mut source: impl BufRead + 'a) -> io::Result<Box<dyn Buf
     Ok(Box::new(source))
 }
 
+/// The first bytes of a source that seems to be JSON, as text, and the whole source. Of other sources none are read.
+///
+/// # Errors
+/// Those of `source`.
+pub(crate) fn with_head<'a>(
+    mut source: Box<dyn BufRead + 'a>,
+) -> io::Result<(String, impl BufRead + 'a)> {
+    let mut head = Vec::new();
+    let first = first_bytes(&mut source)?.trim_ascii_start();
+    let first = first.strip_prefix("\u{feff}".as_bytes()).unwrap_or(first);
+    if first.first().is_none_or(|byte| b"{[".contains(byte)) {
+        source.by_ref().take(HEAD).read_to_end(&mut head)?;
+    }
+    let text = String::from_utf8_lossy(&head).into_owned();
+    Ok((text, Cursor::new(head).chain(source)))
+}
+
 /// Whether a file with these first bytes is compressed by zstd.
 fn is_zstd(first: &[u8]) -> bool {
     let is_skipped = |first: &[u8]| first[0] & 0xf0 == 0x50 && first[1..4] == ZSTD_SKIPPED;
@@ -40,7 +59,7 @@ fn is_zstd(first: &[u8]) -> bool {
 ///
 /// # Errors
 /// Those of `source`.
-pub(super) fn first_bytes(source: &mut impl BufRead) -> io::Result<&[u8]> {
+pub(crate) fn first_bytes(source: &mut impl BufRead) -> io::Result<&[u8]> {
     while let Err(error) = source.fill_buf() {
         if error.kind() != ErrorKind::Interrupted {
             return Err(error);

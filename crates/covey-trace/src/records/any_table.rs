@@ -3,7 +3,7 @@
 use super::columns::{Columns, separator_of};
 use super::common_names;
 use super::draft::Draft;
-use super::format::Format;
+use super::format::{Format, Reading};
 use super::table::Header;
 use crate::error::TraceError;
 use crate::read::{First, Rest};
@@ -12,7 +12,7 @@ pub(super) const FORMAT: Format = Format {
     name: "table",
     what: "a header with names such as start,src,dst,bytes; --columns says others",
     accepts: |line| accepts_names(Header::new(line, separator_of(line)).names()),
-    read,
+    read: Reading::Lines(read),
 };
 
 /// Whether columns of these names have what flows need.

@@ -4,23 +4,21 @@ use std::collections::{HashMap, HashSet};
 
 use covey_identify::{Algorithm, Metric, confidence, identify};
 
-use super::Reader;
 use super::grouped::Grouped;
 use super::record::Records;
 use crate::error::TraceError;
 use crate::workload::Workload;
 
-/// The workload of all records that were read from the files called `name`. A label is a coflow; without any, coflows
+/// The workload of records that were read from the files called `name`. A label is a coflow; without any, coflows
 /// are found as `covey identify` finds them. `notes` gets each line about what was repaired, guessed or left out.
 ///
 /// # Errors
-/// Those of [`Reader::finish`] and [`Grouped::workload`].
+/// Those of [`Grouped::workload`].
 pub(crate) fn coflows_of(
-    reader: Reader,
+    records: &Records,
     name: &str,
     notes: &mut dyn FnMut(&str),
 ) -> Result<Workload, TraceError> {
-    let records = reader.finish()?;
     let mut note = |text: &str| notes(&format!("{name}: {text}"));
     for text in records.repairs.notes().into_iter().chain(records.repairs.together.note()) {
         note(&text);
@@ -31,10 +29,10 @@ pub(crate) fn coflows_of(
             let rest = records.flows.len() - labelled;
             note(&format!("flows without a coflow: {rest}; each is a coflow of its own"));
         }
-        by_label(&records)
+        by_label(records)
     } else {
         let groups = identify(&records.flows, &Metric::default(), Algorithm::DEFAULT);
-        let grouped = Grouped::new(&records, groups);
+        let grouped = Grouped::new(records, groups);
         note(&format!(
             "no flow names its coflow: {} coflows found in {} flows, confidence {:.3} (docs/identify.md)",
             grouped.groups.len(),

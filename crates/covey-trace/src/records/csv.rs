@@ -7,7 +7,7 @@ use covey_core::suggest::{did_you_mean, nearest};
 
 use super::connection::Counters;
 use super::draft::Draft;
-use super::format::Format;
+use super::format::{Format, Reading};
 use super::layout::{Clock, Layout, Optional, Style};
 use super::table::Header;
 use crate::error::{Location, TraceError, quote};
@@ -17,8 +17,12 @@ use crate::read::{First, Rest};
 pub(super) const COLUMNS: [&str; 9] =
     ["start_s", "src", "dst", "sport", "dport", "proto", "bytes", "end_s", "label"];
 
-pub(super) const FORMAT: Format =
-    Format { name: "csv", what: "a header start_s,src,dst,…", accepts: is_header, read };
+pub(super) const FORMAT: Format = Format {
+    name: "csv",
+    what: "a header start_s,src,dst,…",
+    accepts: is_header,
+    read: Reading::Lines(read),
+};
 
 fn is_header(line: &str) -> bool {
     line.split(',').any(|name| name.trim().eq_ignore_ascii_case("start_s"))

@@ -7,6 +7,7 @@ use covey_identify::{Address, Observed};
 use super::connection::Connection;
 use super::fields::check_time;
 use super::record::{Hidden, Records, Repairs};
+use super::states::{Flows, State};
 use super::stitch::{Piece, Pieces, Stitch};
 use crate::error::{Location, TraceError, quote};
 use crate::limits::{MAX_FLOWS, MAX_NAME_BYTES};
@@ -17,6 +18,9 @@ use crate::texts::Texts;
 /// Clocks whose first record is at least so far from their zero count from near it: an `f64` is exact to a
 /// nanosecond up to a multiple of this.
 const FAR_S: f64 = 1e6;
+
+/// The reason to pass over a state.
+const TWICE: &str = "states of flows that are there twice";
 
 /// Records as they are read.
 pub(super) struct Draft {
@@ -35,6 +39,8 @@ pub(super) struct Draft {
     /// The latest start of the present file.
     latest_start_s: f64,
     is_sorted: bool,
+    /// States of flows, which are put together at the end.
+    pub states: Vec<State>,
     /// What is counted while the formats read.
     pub repairs: Repairs,
     /// The first record that was passed over, as an error.
@@ -58,6 +64,7 @@ impl Draft {
             exporters: Texts::default(),
             latest_start_s: f64::NEG_INFINITY,
             is_sorted: true,
+            states: Vec::new(),
             repairs: Repairs::default(),
             first_passed_over: None,
             unit: None,
@@ -263,6 +270,7 @@ impl Draft {
     /// # Errors
     /// If all of them were passed over: the first one.
     pub fn finish(mut self) -> Result<Records, TraceError> {
+        self.add_states()?;
         if let (true, Some(first)) = (self.flows.is_empty(), self.first_passed_over.take()) {
             return Err(first);
         }
@@ -284,6 +292,26 @@ impl Draft {
 }
 
 impl Draft {
+    /// Adds the flows of all states.
+    fn add_states(&mut self) -> Result<(), TraceError> {
+        if self.states.is_empty() {
+            return Ok(());
+        }
+        let flows = Flows::of(std::mem::take(&mut self.states));
+        self.repairs.open_before += flows.begun_before;
+        if flows.twice > 0 {
+            *self.repairs.passed_over.entry(TWICE).or_default() += flows.twice;
+        }
+        let out_of_order = self.repairs.out_of_order;
+        for connection in flows.connections {
+            self.push(Location { name: "states of flows", line: 1 }, connection)?;
+        }
+        // The files are not to blame: flows came in order of their ends.
+        self.repairs.out_of_order = out_of_order;
+        self.is_sorted = false;
+        Ok(())
+    }
+
     /// Numbers named hosts in order of their names, so that the order of records does not matter.
     fn in_order_of_names(&mut self) -> Vec<String> {
         let names = std::mem::take(&mut self.names).into_texts();

@@ -1,5 +1,7 @@
 //! The description of a format of flow records.
 
+use std::io::BufRead;
+
 use super::draft::Draft;
 use crate::error::TraceError;
 use crate::read::{First, Rest};
@@ -11,10 +13,19 @@ pub struct Format {
     pub name: &'static str,
     /// What it is, in a few words.
     pub what: &'static str,
-    /// Whether a first line belongs to this format.
+    /// Whether a first line belongs to this format; of documents, the first bytes.
     pub(super) accepts: fn(&str) -> bool,
-    /// Reads all records, from the first line and the lines after it.
-    pub(super) read: for<'a> fn(First<'a>, Rest<'a>, &mut Draft) -> Result<(), TraceError>,
+    /// Reads all records.
+    pub(super) read: Reading,
+}
+
+/// How a format is read.
+#[derive(Debug)]
+pub(super) enum Reading {
+    /// From the first line and the lines after it.
+    Lines(for<'a> fn(First<'a>, Rest<'a>, &mut Draft) -> Result<(), TraceError>),
+    /// As one document, from its source and the name of that.
+    Document(fn(&mut dyn BufRead, &str, &mut Draft) -> Result<(), TraceError>),
 }
 
 impl Format {

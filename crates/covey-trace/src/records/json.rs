@@ -5,7 +5,7 @@ use serde::Deserialize;
 use super::connection::Connection;
 use super::draft::Draft;
 use super::fields::{bytes, port, protocol, seconds};
-use super::format::Format;
+use super::format::{Format, Reading};
 use super::scalar::{Number, Scalar};
 use crate::error::{Location, TraceError};
 use crate::json::parse;
@@ -15,7 +15,7 @@ pub(super) const FORMAT: Format = Format {
     name: "json",
     what: "lines {\"start_s\":…,\"src\":…}",
     accepts: |line| line.trim_start().starts_with('{') && line.contains("\"start_s\""),
-    read,
+    read: Reading::Lines(read),
 };
 
 #[derive(Deserialize)]

@@ -8,6 +8,8 @@
 //! draft, which repairs what it can and counts the [`Repairs`].
 
 mod any_table;
+mod aws;
+mod azure;
 mod clock;
 mod coflows;
 mod columns;
@@ -17,8 +19,10 @@ mod csv;
 mod draft;
 mod fields;
 mod format;
+mod gcp;
 mod grouped;
 mod json;
+mod json_document;
 mod layout;
 mod nfdump;
 mod nfdump_json;
@@ -29,6 +33,7 @@ mod record;
 mod scalar;
 mod socket;
 mod ss;
+mod states;
 mod stitch;
 mod table;
 mod write;
@@ -45,6 +50,7 @@ use covey_core::suggest::{did_you_mean, nearest};
 use crate::error::{Location, TraceError, quote};
 use crate::read::{First, Lines, Rest};
 use draft::Draft;
+use format::Reading;
 
 pub(crate) use coflows::coflows_of;
 pub use columns::Columns;
@@ -56,8 +62,17 @@ pub use stitch::Stitch;
 pub use write::{RecordWriter, write_records, write_with_groups};
 
 /// All formats. The first one that accepts the first line of a file reads the file.
-pub static FORMATS: &[Format] =
-    &[csv::FORMAT, zeek::FORMAT, json::FORMAT, nfdump::FORMAT, ss::FORMAT, any_table::FORMAT];
+pub static FORMATS: &[Format] = &[
+    gcp::FORMAT,
+    azure::FORMAT,
+    csv::FORMAT,
+    zeek::FORMAT,
+    json::FORMAT,
+    nfdump::FORMAT,
+    aws::FORMAT,
+    ss::FORMAT,
+    any_table::FORMAT,
+];
 
 /// Maximum of bytes of a line.
 const MAX_LINE_BYTES: usize = 1 << 20;
@@ -111,8 +126,13 @@ impl Reader {
     /// # Errors
     /// [`TraceError::Bad`] names the line and field that are invalid; [`TraceError::Io`] is a failure to read.
     pub fn read(&mut self, source: impl BufRead, name: &str) -> Result<(), TraceError> {
-        let mut source = crate::read::decompressed(source).map_err(|e| TraceError::io(name, e))?;
+        let io = |e| TraceError::io(name, e);
+        let source = crate::read::decompressed(source).map_err(io)?;
+        let (head, mut source) = crate::read::with_head(source).map_err(io)?;
         let source: &mut dyn BufRead = &mut source;
+        if self.is_document(&head) {
+            return self.read_document(source, name, &head);
+        }
         let mut lines = Lines::with_limit(source, name, MAX_LINE_BYTES);
         if !lines.advance()? {
             return Err(lines.location().bad("header", "flow records", "an empty file"));
@@ -122,6 +142,30 @@ impl Reader {
         match self.accepts(&first) {
             true => self.read_lines((location, &first), lines),
             false => Err(unknown(location, &first)),
+        }
+    }
+
+    /// Whether a file that begins with `head` is a document of JSON, which has no lines.
+    pub(crate) fn is_document(&self, head: &str) -> bool {
+        let is_document = |it: &&Format| matches!(it.read, Reading::Document(_));
+        match self.format {
+            Some(format) => is_document(&format),
+            None if self.columns.is_some() => false,
+            None => FORMATS.iter().filter(is_document).any(|it| (it.accepts)(head)),
+        }
+    }
+
+    /// Reads a [document](Reader::is_document).
+    pub(crate) fn read_document(
+        &mut self,
+        source: &mut dyn BufRead,
+        name: &str,
+        head: &str,
+    ) -> Result<(), TraceError> {
+        self.draft.begin_file();
+        match self.format_of(head).map(|format| &format.read) {
+            Some(Reading::Document(read)) => read(source, name, &mut self.draft),
+            _ => Err(unknown(Location { name, line: 1 }, head)),
         }
     }
 
@@ -148,8 +192,10 @@ impl Reader {
         self.draft.begin_file();
         match (&self.columns, self.format_of(first.1)) {
             (Some(columns), _) => columns.read(first, lines, &mut self.draft),
-            (None, Some(format)) => (format.read)(first, lines, &mut self.draft),
-            (None, None) => Err(unknown(first.0, first.1)),
+            (None, Some(Format { read: Reading::Lines(read), .. })) => {
+                read(first, lines, &mut self.draft)
+            }
+            (None, _) => Err(unknown(first.0, first.1)),
         }
     }
 

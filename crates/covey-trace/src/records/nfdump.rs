@@ -7,7 +7,7 @@
 
 use super::connection::Counters;
 use super::draft::Draft;
-use super::format::Format;
+use super::format::{Format, Reading};
 use super::layout::{Clock, Layout, Optional, Style};
 use super::nfdump_json;
 use super::nfdump_lines::{self, is_line, is_summary};
@@ -19,7 +19,7 @@ pub(super) const FORMAT: Format = Format {
     name: "nfdump",
     what: "nfdump -o csv, line, long or json",
     accepts: |line| is_table(line) || is_line(line) || nfdump_json::accepts(line),
-    read,
+    read: Reading::Lines(read),
 };
 
 /// Names of each column, in the versions 1.6 and 1.7.

@@ -21,7 +21,7 @@ use super::clock::date_and_time;
 use super::connection::Connection;
 use super::draft::Draft;
 use super::fields::{check_time, port};
-use super::format::Format;
+use super::format::{Format, Reading};
 use super::socket::{Info, SocketLine};
 use crate::error::{Location, TraceError, quote};
 use crate::moment::Moment;
@@ -33,7 +33,7 @@ pub(super) const FORMAT: Format = Format {
     accepts: |line| {
         time(line).is_some() || is_header(line) || line.starts_with("ESTAB ") || is_rule(line)
     },
-    read,
+    read: Reading::Lines(read),
 };
 
 /// IANA's number of the protocol.

@@ -6,7 +6,7 @@
 use super::connection::Connection;
 use super::draft::Draft;
 use super::fields::{bytes, has_ports, port, seconds};
-use super::format::Format;
+use super::format::{Format, Reading};
 use super::table::Header;
 use super::zeek_counted::{Counted, OTHER_LOG, add, protocol_of};
 use super::zeek_json;
@@ -21,7 +21,7 @@ pub(super) const FORMAT: Format = Format {
             .is_some_and(|name| name.starts_with(|c: char| c.is_ascii_lowercase()))
             || zeek_json::accepts(line)
     },
-    read,
+    read: Reading::Lines(read),
 };
 
 fn read<'a>(
