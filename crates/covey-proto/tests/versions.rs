@@ -1,11 +1,14 @@
 //! The bytes of each version that is spoken are read as they were meant, and written as they were.
 
+use std::net::SocketAddr;
+
 use covey_proto::{
-    Appearance, Appeared, CodecName, CoflowTurn, Compressor, Decoder, Direction, Ended, Entry,
-    FlowAnnouncement, FlowAnswer, FlowAsk, FlowFacts, FlowId, FlowKey, FlowKeys, FlowOpening,
-    FlowTokens, FromAgent, Hello, Key, Links, Message, OLDEST, OpeningAnswer, OpeningError,
-    Passing, Processor, Purpose, Refusal, ReportThreshold, Schedule, Sent, Side, ToAgent, Token,
-    Use, Uses, VERSION, Welcome, WrongOpening, common_version, encode,
+    Appearance, Appeared, CodecName, CoflowTurn, Compressor, Connected, Decoder, Direction, Ended,
+    Entry, FlowAnnouncement, FlowAnswer, FlowAsk, FlowCheck, FlowFacts, FlowId, FlowKey, FlowKeys,
+    FlowOpening, FlowTokens, FromAgent, FromApp, Hello, Key, Links, Means, Message, OLDEST,
+    OpeningAnswer, OpeningError, Passing, Processor, Proof, ProofRefusal, Purpose, Refusal,
+    ReportThreshold, Schedule, Sent, Side, ToAgent, ToApp, Token, Use, Uses, VERSION, Welcome,
+    WrongOpening, common_version, encode,
 };
 
 /// Each message of a version by its name, as bytes in hexadecimal digits; of later versions only those
@@ -21,8 +24,14 @@ const VERSIONS: [&str; 8] = [
     include_str!("data/agents-9.txt"),
 ];
 
+/// The messages between an application and its agent in the same form. The client for the JVM is tested with them, too.
+const LOCAL: &str = include_str!("data/local-5.txt");
+
 fn bytes(version: u16, of: &str) -> Vec<u8> {
-    let text = VERSIONS[usize::from(version) - 2];
+    bytes_in(VERSIONS[usize::from(version) - 2], of)
+}
+
+fn bytes_in(text: &str, of: &str) -> Vec<u8> {
     let mut lines = text.lines().filter_map(|line| line.split_once(' '));
     let (_, hex) = lines.find(|(name, _)| *name == of).unwrap_or_else(|| panic!("{of}: no bytes"));
     let byte = |at| u8::from_str_radix(&hex[at..at + 2], 16).expect("two digits");
@@ -34,7 +43,11 @@ fn check<M: Message + PartialEq + std::fmt::Debug>(name: &str, message: M) {
 }
 
 fn check_in<M: Message + PartialEq + std::fmt::Debug>(version: u16, name: &str, message: M) {
-    let (bytes, mut decoder, mut out) = (bytes(version, name), Decoder::default(), Vec::new());
+    check_bytes(bytes(version, name), name, message);
+}
+
+fn check_bytes<M: Message + PartialEq + std::fmt::Debug>(bytes: Vec<u8>, name: &str, message: M) {
+    let (mut decoder, mut out) = (Decoder::default(), Vec::new());
     encode(&message, &mut out);
     assert_eq!(out, bytes, "{name}");
     decoder.push(&bytes);
@@ -318,4 +331,65 @@ fn sides_of_adjacent_versions_speak_the_lesser() {
     assert_eq!(common_version(VERSION + 1), Some(VERSION));
     assert_eq!(common_version(OLDEST), Some(OLDEST));
     assert_eq!(common_version(OLDEST - 1), None);
+}
+
+fn check_local<M: Message + PartialEq + std::fmt::Debug>(name: &str, message: M) {
+    check_bytes(bytes_in(LOCAL, name), name, message);
+}
+
+fn address(text: &str) -> SocketAddr {
+    text.parse().expect("an address")
+}
+
+#[test]
+fn what_applications_of_version_5_say_is_understood() {
+    let (bytes, wire) = (1e6, 4e5);
+    let (pushed, pulled) = (Direction::Pushed, Direction::Pulled);
+    let (here, there) = (address("10.0.0.1:4000"), address("[2001:db8::1]:9000"));
+    let last = FlowKey { coflow: u64::MAX, flow: 0 };
+    let check = FlowCheck {
+        number: 9,
+        key: KEY,
+        direction: pushed,
+        proof: Some(Proof::Coordinator(Token([7; 16]))),
+        peer: here,
+    };
+    let opens = [(Side::Sends, 1e6), (Side::Receives, f64::INFINITY)]
+        .map(|(side, bytes)| FlowOpening { key: KEY, side, bytes });
+    check_local("from_app.hello", FromApp::Hello(5));
+    check_local("from_app.opened", FromApp::Opened(vec![KEY, last]));
+    check_local("from_app.ended", FromApp::Ended(vec![Ended { key: KEY, bytes, wire }]));
+    check_local("from_app.sent", FromApp::Sent(vec![Sent { key: KEY, bytes, wire }]));
+    check_local("from_app.gone", FromApp::Gone(vec![KEY]));
+    let connected = Connected { key: KEY, from: here, to: there };
+    check_local("from_app.connected", FromApp::Connected(vec![connected]));
+    check_local("from_app.written", FromApp::Written(vec![KEY]));
+    check_local("from_app.asks", FromApp::Asks(vec![(KEY, pulled)]));
+    check_local("from_app.checks", FromApp::Checks(vec![check]));
+    check_local("from_app.opens", FromApp::Opens(opens.to_vec()));
+}
+
+#[test]
+fn what_agents_say_to_applications_of_version_5_is_understood() {
+    let welcome =
+        ToApp::Welcome { version: 5, port: 7, means: Means::PacingAndMarks, report_every_s: 0.008 };
+    let share = Entry { key: KEY, layer: 2, rate: 1.25e8, codec: Some(CodecName::Lz4) };
+    let proof = Some(Proof::Coordinator(Token([7; 16])));
+    let answers = [
+        (Side::Sends, Ok(FlowFacts { peer: 3, bytes: 1e6 })),
+        (Side::Receives, Err(OpeningError::NoFlow(8))),
+    ]
+    .map(|(side, found)| OpeningAnswer { key: KEY, side, found });
+    check_local("to_app.welcome", welcome);
+    check_local("to_app.shares", ToApp::Shares(vec![share]));
+    check_local("to_app.acknowledged", ToApp::Acknowledged(vec![KEY]));
+    let codec = Some(CodecName::Zstd);
+    check_local("to_app.coordinator", ToApp::Coordinator { heard: true, codec });
+    check_local("to_app.refused", ToApp::Refused);
+    check_local("to_app.proofs", ToApp::Proofs(vec![(KEY, Direction::Pushed, proof)]));
+    let checked = vec![(9, None), (10, Some(ProofRefusal::Missing))];
+    check_local("to_app.checked", ToApp::Checked(checked));
+    check_local("to_app.proving", ToApp::Proving(true));
+    check_local("to_app.openings", ToApp::Openings(answers.to_vec()));
+    check_local("to_app.start_small", ToApp::StartSmall(65_536));
 }
