@@ -1,0 +1,62 @@
+package org.covey.spark;
+
+import java.io.IOException;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.Map;
+import java.util.TreeMap;
+
+import org.apache.spark.SparkConf;
+
+import org.covey.client.Coordinator;
+
+/**
+ * The settings of the plug-in.
+ *
+ * @param observes whether it does anything
+ * @param coordinator the coordinator's address
+ * @param tokenFile the file with the token; null for none
+ * @param ports the port of the network of each host; empty if the coordinator's agents say it
+ */
+record Settings(boolean observes, URI coordinator, Path tokenFile, Map<String, Integer> ports) {
+    private static final Duration DEADLINE = Duration.ofSeconds(10);
+
+    /**
+     * Reads them.
+     *
+     * @throws IllegalArgumentException if one is wrong
+     */
+    static Settings of(SparkConf conf) {
+        String mode = conf.get("spark.covey.mode", "observe");
+        if (!mode.equals("observe") && !mode.equals("off")) {
+            throw wrong("spark.covey.mode", "observe or off", mode);
+        }
+        String tokenFile = conf.get("spark.covey.token.file", "");
+        Map<String, Integer> ports = new TreeMap<>();
+        String hosts = conf.get("spark.covey.hosts", "");
+        for (String entry : hosts.isBlank() ? new String[0] : hosts.split(",")) {
+            String[] parts = entry.strip().split("=", 2);
+            if (parts.length != 2 || !parts[1].matches("\\d{1,9}")) {
+                throw wrong("spark.covey.hosts", "entries like node-1=0", entry);
+            }
+            ports.put(parts[0], Integer.valueOf(parts[1]));
+        }
+        return new Settings(
+                mode.equals("observe"),
+                URI.create(conf.get("spark.covey.coordinator", "http://127.0.0.1:7420")),
+                tokenFile.isEmpty() ? null : Path.of(tokenFile),
+                ports);
+    }
+
+    private static IllegalArgumentException wrong(String name, String expected, String found) {
+        return new IllegalArgumentException(name + ": expected " + expected + ", found '" + found + "'");
+    }
+
+    /** The coordinator. */
+    Coordinator connect() throws IOException {
+        String token = tokenFile == null ? "" : Files.readString(tokenFile).strip();
+        return new Coordinator(coordinator, token, DEADLINE);
+    }
+}

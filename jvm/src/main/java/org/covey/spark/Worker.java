@@ -1,0 +1,76 @@
+package org.covey.spark;
+
+import java.io.IOException;
+import java.util.concurrent.BlockingQueue;
+import java.util.concurrent.LinkedBlockingQueue;
+import java.util.concurrent.TimeUnit;
+import java.util.concurrent.atomic.AtomicLong;
+
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
+
+/**
+ * Tells the coordinator what happens, on a thread of its own: callbacks of Spark only queue. When the coordinator does not
+ * answer, that is said once, and it hears nothing more of the application.
+ */
+final class Worker {
+    private static final Logger LOG = LoggerFactory.getLogger("covey");
+    private static final int MAX_QUEUED = 100_000;
+    private static final long STOP_MS = 3_000;
+
+    private final BlockingQueue<Event> queue = new LinkedBlockingQueue<>(MAX_QUEUED);
+    private final AtomicLong dropped = new AtomicLong();
+    private final Tracker tracker;
+    private final Guard guard;
+    private final Thread thread;
+    private volatile boolean isDone;
+
+    Worker(Tracker tracker, Guard guard) {
+        this.tracker = tracker;
+        this.guard = guard;
+        thread = new Thread(() -> guard.run("the thread that tells the coordinator", this::work), "covey");
+        thread.setDaemon(true);
+    }
+
+    void start() {
+        thread.start();
+    }
+
+    /** Queues an event. What comes while the queue is full is dropped and counted. */
+    void tell(Event event) {
+        if (!isDone && !queue.offer(event) && dropped.incrementAndGet() == 1) {
+            LOG.warn("covey: events come faster than the coordinator takes them: coflows will lack flows");
+        }
+    }
+
+    /** Ends what is left, and waits a little for it. */
+    void stop() throws InterruptedException {
+        tell(new Event.ApplicationEnded());
+        thread.join(STOP_MS);
+        LOG.info("covey: {} coflows registered, {} events dropped", tracker.registered(), dropped.get());
+    }
+
+    private void work() throws InterruptedException {
+        try {
+            boolean isOver = false;
+            while (!isOver && !guard.hasFailed()) {
+                Event event = queue.poll(1, TimeUnit.SECONDS);
+                while (event != null) {
+                    tracker.take(event);
+                    isOver |= event instanceof Event.ApplicationEnded;
+                    event = queue.poll();
+                }
+                tracker.flush();
+            }
+            if (!tracker.unknownHosts().isEmpty()) {
+                LOG.warn("covey: hosts without a port, whose flows were left out: {}; spark.covey.hosts names ports",
+                        tracker.unknownHosts());
+            }
+        } catch (IOException error) {
+            LOG.warn("covey: the application goes on without the coordinator: {}", error.toString());
+        } finally {
+            isDone = true;
+            queue.clear();
+        }
+    }
+}
