@@ -303,7 +303,7 @@ class WhatIf:
 
     @property
     def hosts(self) -> Frame:
-        """A table with a row for each host of each coflow. What it sent is known if the coflow is closed."""
+        """A table with a row for each host of each coflow. What it sent is null if that is unknown."""
 
     @property
     def replays(self) -> Frame:

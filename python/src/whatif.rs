@@ -156,7 +156,7 @@ impl WhatIf {
         Frame::of(columns)
     }
 
-    /// A table with a row for each host of each coflow. What it sent is known if the coflow is closed.
+    /// A table with a row for each host of each coflow. What it sent is null if that is unknown.
     #[getter]
     fn hosts(&self) -> PyResult<Frame> {
         let coflows = self.coflow_rows();
