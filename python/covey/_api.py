@@ -21,17 +21,28 @@ POLICIES = "covey,fair,fifo,aalo,philae,sebf,sincronia"
 Sim = Literal["exact", "coflowsim", "philae-authors"]
 
 
-def load_trace(path: str | os.PathLike[str], *, seed: int | None = None) -> Trace:
-    """Read a trace, in any of the formats that README.md names; `builtin:NAME` makes one.
+def load_trace(
+    path: str | os.PathLike[str],
+    *more: str | os.PathLike[str],
+    seed: int | None = None,
+    columns: Mapping[str, str] | None = None,
+    anonymise: bool = False,
+) -> Trace:
+    """Read a trace, or flow records, in any of the formats; `builtin:NAME` makes one.
 
-    Raises `InputError` with file, line and field if it is none. `seed` is for builtin traces that
-    say no other.
+    Several files are one trace, on one clock. `columns` says which column of a table of flows has
+    what, such as `{"start": "ts", "src": "client", "dst": "server", "bytes": "n"}`; without it,
+    columns have common names. `anonymise` takes the names of hosts, coflows, jobs and tenants out.
+    `seed` is for builtin traces that say no other.
+
+    Raises `InputError` with file, line and field if a file is none of these.
     """
-    name = os.fspath(path)
-    if seed is not None and not name.startswith("builtin:"):
+    names = [os.fspath(name) for name in (path, *more)]
+    if seed is not None and not names[0].startswith("builtin:"):
         message = f"seed: expected none for a trace that is read, found {seed}"
         raise InputError(message)
-    return _core.open(name, seed)
+    pairs = None if columns is None else ",".join(f"{key}={name}" for key, name in columns.items())
+    return _core.open(names, seed, pairs, anonymise)
 
 
 def parse_trace(text: str | bytes, name: str = "a text") -> Trace:
@@ -44,7 +55,7 @@ def generate(name: str, **params: object) -> Trace:
 
     The first has seed, coflows, ports and duration_s, the second seed, jobs and ports.
     """
-    return _core.open(f"builtin:{spec(name, **params)}")
+    return _core.open([f"builtin:{spec(name, **params)}"])
 
 
 def policies() -> list[PolicyInfo]:
@@ -276,12 +287,14 @@ def whatif(
     codecs: Sequence[str] = (),
     seed: int = 1,
     jobs: int | None = None,
+    anonymise: bool = False,
 ) -> WhatIf:
     """Say what scheduling or a faster network would have saved, from event logs of Spark.
 
     `logs` are files, rolling folders or folders of logs. The first of `link_rates` is that of the
     cluster. `offsets` lays several applications over one another: "clock", "random:20", or a time
-    for each such as "0s,30s". ``docs/whatif.md`` says what is exact and what is estimated.
+    for each such as "0s,30s". `anonymise` takes the names of hosts, applications and files out.
+    ``docs/whatif.md`` says what is exact and what is estimated.
 
     Raises `InputError` if a path cannot be read. What is wrong with a log is in its status.
     """
@@ -298,4 +311,5 @@ def whatif(
         codecs=",".join(codecs),
         seed=seed,
         jobs=jobs,
+        anonymise=anonymise,
     )

@@ -6,7 +6,7 @@ use covey_core::units;
 use covey_experiment::Setup;
 use covey_report::{Column, FabricLoad, TraceInfo, Values};
 use covey_trace::transform::{self, Filter, Mantri, Scale, Waves, WavesOf};
-use covey_trace::{Stats, TraceError, Workload};
+use covey_trace::{Source, Stats, TraceError, Workload};
 use pyo3::prelude::*;
 use pyo3::types::{PyBytes, PyTuple};
 
@@ -40,13 +40,21 @@ impl Trace {
     }
 }
 
-/// Reads the workload that a name on the command line means.
+/// Reads the workload that names on the command line mean.
 #[pyfunction]
-#[pyo3(signature = (name, seed=None))]
-pub fn open(py: Python<'_>, name: &str, seed: Option<u64>) -> PyResult<Trace> {
-    let name = Setup { seed, ..Setup::default() }.seeded(name);
-    let workload = noting(py, |notes| covey_trace::open_noting(&name, notes))?;
-    Ok(Trace::new(name, workload))
+#[pyo3(signature = (names, seed=None, columns=None, anonymise=false))]
+pub fn open(
+    py: Python<'_>,
+    names: Vec<String>,
+    seed: Option<u64>,
+    columns: Option<&str>,
+    anonymise: bool,
+) -> PyResult<Trace> {
+    let columns = columns.map(str::parse).transpose().map_err(raised)?;
+    let source = Source { items: names, columns, anonymise };
+    let source = Setup { seed, ..Setup::default() }.seeded_source(&source);
+    let workload = noting(py, |notes| source.open(notes))?;
+    Ok(Trace::new(source.name(), workload))
 }
 
 /// Reads a trace in any of the formats; messages call it `name`.

@@ -22,7 +22,7 @@ pub struct WhatIf {
 
 /// Reads event logs, and replays them.
 #[pyfunction]
-#[pyo3(signature = (logs, *, link_rates, fabric, hosts, policies, offsets, codecs, seed, jobs))]
+#[pyo3(signature = (logs, *, link_rates, fabric, hosts, policies, offsets, codecs, seed, jobs, anonymise))]
 #[allow(clippy::too_many_arguments, reason = "keywords in Python")]
 pub fn whatif(
     py: Python<'_>,
@@ -35,6 +35,7 @@ pub fn whatif(
     codecs: String,
     seed: u64,
     jobs: Option<usize>,
+    anonymise: bool,
 ) -> PyResult<WhatIf> {
     if hosts == Some(0) {
         return Err(crate::errors::bad("hosts", "a number above 0", "0"));
@@ -56,6 +57,9 @@ pub fn whatif(
             let found =
                 covey_spark::read(path).map_err(|error| format!("{}: {error}", path.display()))?;
             all.extend(found);
+        }
+        if anonymise {
+            covey_spark::anonymise(&mut all);
         }
         Ok(all)
     };

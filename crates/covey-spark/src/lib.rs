@@ -12,6 +12,7 @@
 //! # Ok::<(), std::io::Error>(())
 //! ```
 
+mod anonymise;
 mod application;
 mod builder;
 mod coflow;
@@ -23,6 +24,7 @@ mod lines;
 mod log;
 mod trace;
 
+pub use anonymise::anonymise;
 pub use application::{Application, Job, Output, Stage, Task};
 pub use coflow::{NetworkFlow, SparkCoflow};
 pub use log::{Log, Status, read, read_from};

@@ -3,6 +3,7 @@
 //! A [`Workload`] is plain data. Readers make one from a trace file, generators from a seed;
 //! the simulator and the statistics read it.
 
+mod anonymise;
 mod availability;
 mod builtin;
 mod cluster;

@@ -21,17 +21,22 @@ pub struct Source {
     pub items: Vec<String>,
     /// The columns of tables of flows.
     pub columns: Option<Columns>,
+    /// Whether names are taken out of the workload, as [`Workload::anonymised`] does.
+    pub anonymise: bool,
 }
 
 impl From<&str> for Source {
     fn from(item: &str) -> Source {
-        Source { items: vec![item.to_owned()], columns: None }
+        Source { items: vec![item.to_owned()], ..Source::default() }
     }
 }
 
 impl Source {
-    /// What messages and reports call it.
+    /// What messages and reports call it. Names of files may say whose they are.
     pub fn name(&self) -> String {
+        if self.anonymise {
+            return "a trace without names".to_owned();
+        }
         let name = |item: &String| match item.as_str() {
             "-" => "standard input".to_owned(),
             item => item.to_owned(),
@@ -66,10 +71,11 @@ impl Source {
                 return Err(TraceError::argument("files", "traces or flow records alone", found));
             }
         }
-        match first_records {
+        let workload = match first_records {
             Some(_) => coflows_of(&records.finish()?, &self.name(), notes),
             None => merge(traces, notes),
-        }
+        };
+        workload.map(|it| if self.anonymise { it.anonymised() } else { it })
     }
 }
 

@@ -35,7 +35,7 @@ fn open(items: &[&String], columns: Option<&str>) -> Result<(Workload, Vec<Strin
     let items = items.iter().map(|item| (*item).clone()).collect();
     let columns = columns.map(|map| map.parse().unwrap());
     let mut notes = Vec::new();
-    let opened = Source { items, columns }.open(&mut |note| {
+    let opened = Source { items, columns, ..Source::default() }.open(&mut |note| {
         let (file, rest) = note.split_once(": ").unwrap();
         notes.push(format!("{}: {rest}", file.rsplit('/').next().unwrap()));
     });

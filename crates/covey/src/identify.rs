@@ -88,6 +88,9 @@ pub struct Identify {
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
+    /// Take the names of hosts, labels and files out of all results, so that they can be shared
+    #[arg(long)]
+    anonymise: bool,
     /// Write the groups as a trace of coflows, whose ports are the hosts; - for standard output, without the table
     #[arg(short, long, value_name = "TRACE")]
     output: Option<PathBuf>,
@@ -135,14 +138,14 @@ impl Identify {
             metric.radius = radius;
         }
         let groups = identify(&records.flows, &metric, self.algorithm());
+        let method = self.method(&metric, confidence(&records.flows));
+        let (records, name) = match self.anonymise {
+            true => (records.anonymised(), "flow records without names".to_owned()),
+            false => (records, self.name()),
+        };
         let grouped = Grouped::new(&records, groups);
         self.write(&grouped)?;
-        let found = Identification::of(
-            &grouped,
-            &self.name(),
-            self.method(&metric, confidence(&records.flows)),
-            self.top,
-        );
+        let found = Identification::of(&grouped, &name, method, self.top);
         if let Some(file) = &self.report {
             let page = identification_page(&found, &grouped, &invocation::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;

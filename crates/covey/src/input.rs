@@ -18,18 +18,21 @@ pub struct Input {
     /// (docs/identify.md lists the keys) [default: columns with common names]
     #[arg(long, value_name = "MAP")]
     columns: Option<String>,
+    /// Take the names of hosts, coflows, jobs, tenants and files out of all results, so that they can be shared
+    #[arg(long)]
+    anonymise: bool,
 }
 
 impl Input {
     /// What is read.
     pub fn source(&self) -> Result<Source, Failure> {
         let columns = self.columns.as_deref().map(str::parse::<Columns>).transpose()?;
-        Ok(Source { items: self.trace.clone(), columns })
+        Ok(Source { items: self.trace.clone(), columns, anonymise: self.anonymise })
     }
 
     /// A workload by its name.
     pub fn of(trace: String) -> Input {
-        Input { trace: vec![trace], columns: None }
+        Input { trace: vec![trace], columns: None, anonymise: false }
     }
 
     /// The first file.

@@ -31,8 +31,14 @@ pub fn arguments() -> Vec<OsString> {
     INVOCATION.get().map_or_else(Vec::new, |it| it.arguments.clone())
 }
 
-/// The command line, for a user who repeats it.
+/// The command line, for a user who repeats it. With `--anonymise` it has no arguments, which may be names.
 pub fn command() -> String {
+    let arguments = || INVOCATION.get().into_iter().flat_map(|it| it.arguments.iter().skip(1));
+    if arguments().any(|argument| argument == "--anonymise") {
+        let command =
+            arguments().next().map_or_else(String::new, |it| it.to_string_lossy().into_owned());
+        return format!("covey {command} … --anonymise");
+    }
     let plain = |c: char| c.is_alphanumeric() || "-_=:,./+%@".contains(c);
     let quoted = |argument: &OsString| {
         let text = argument.to_string_lossy().into_owned();
@@ -42,7 +48,5 @@ pub fn command() -> String {
             format!("'{}'", text.replace('\'', r"'\''"))
         }
     };
-    let arguments =
-        INVOCATION.get().into_iter().flat_map(|it| it.arguments.iter().skip(1)).map(quoted);
-    std::iter::once("covey".to_owned()).chain(arguments).collect::<Vec<_>>().join(" ")
+    std::iter::once("covey".to_owned()).chain(arguments().map(quoted)).collect::<Vec<_>>().join(" ")
 }

@@ -60,6 +60,9 @@ pub struct WhatIf {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
+    /// Take the names of hosts, applications and files out of all results, so that they can be shared
+    #[arg(long)]
+    anonymise: bool,
     /// Write the coflows of a single log as a trace, with its arrivals; - for standard output, without the tables
     #[arg(short, long, value_name = "TRACE")]
     output: Option<PathBuf>,
@@ -89,9 +92,13 @@ impl WhatIf {
         };
         question.check()?;
         self.check_outputs()?;
-        let logs = self.read()?;
+        let mut logs = self.read()?;
+        let files: Vec<String> = logs.iter().map(|log| log.file.clone()).collect();
+        if self.anonymise {
+            covey_spark::anonymise(&mut logs);
+        }
         if let Some(file) = &self.output {
-            output::write_trace(file, &[logs[0].file.clone()], || trace(&logs))?;
+            output::write_trace(file, &files, || trace(&logs))?;
             if file.as_os_str() == "-" {
                 return Ok(());
             }

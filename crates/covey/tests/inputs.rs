@@ -82,3 +82,87 @@ fn mixed_files_and_what_has_no_tasks() {
         );
     }
 }
+
+/// Names that nothing may show.
+const SECRETS: [&str; 7] = ["secret", "10.77.", "ada", "payroll", "acme", "tuesday", "app-"];
+
+/// Fails if a text has one of the names.
+fn assert_has_no_names(what: &str, text: &str) {
+    for name in SECRETS {
+        assert!(!text.contains(name), "{what} has {name}: {text}");
+    }
+}
+
+#[test]
+fn anonymised_traces_have_no_names() {
+    let folder = TestFolder::new();
+    folder.write(
+        "tuesday.jsonl",
+        r#"{"covey_trace":1}
+{"id":"payroll","arrival_s":0,"flows":[{"src":"secret-2","dst":"10.77.0.1","bytes":125e6}],"job":"ada","tenant":"acme"}
+{"id":"payroll 2","arrival_s":1,"flows":[{"src":"secret-1","dst":"10.77.0.1","bytes":125e6}],"job":"ada","tenant":"acme"}
+"#,
+    );
+    folder.write("tuesday.csv", "start,src,dst,bytes,coflow\n0,secret-2,10.77.0.1,125e6,payroll\n1,secret-1,10.77.0.1,125e6,ada\n");
+    let run = |arguments: &[&str]| {
+        let ran = folder.covey(arguments);
+        assert_eq!(ran.status, Some(0), "{arguments:?}: {}", ran.err);
+        assert_has_no_names(&format!("{arguments:?}"), &ran.out);
+        ran.out
+    };
+    for file in ["tuesday.jsonl", "tuesday.csv"] {
+        let trace = run(&["trace", "convert", file, "-", "--anonymise"]);
+        assert!(trace.contains(r#""hosts":["host-1","host-2","host-3"]"#), "{trace}");
+        assert!(trace.contains(r#""id":"coflow-1""#), "{trace}");
+        run(&["trace", "info", file, "--anonymise"]);
+        run(&["trace", "info", file, "--anonymise", "--json"]);
+        run(&["trace", "records", file, "--anonymise"]);
+        run(&["bound", file, "--anonymise"]);
+        run(&["compare", file, "--anonymise", "--policies", "fair,sebf", "--report", "page.html"]);
+        run(&[
+            "compare",
+            file,
+            "--anonymise",
+            "--policies",
+            "fair",
+            "--json",
+            "--per-coflow",
+            "all",
+        ]);
+        let outputs = ["--per-flow", "flows.csv", "--per-coflow", "coflows.csv"];
+        run(&[&["simulate", file, "--anonymise", "--json"][..], &outputs].concat());
+        for output in ["page.html", "flows.csv", "coflows.csv", "all/fair.csv"] {
+            assert_has_no_names(output, &folder.read(output));
+        }
+    }
+    let outputs = [
+        "-o",
+        "found.jsonl",
+        "--hosts",
+        "hosts.csv",
+        "--per-flow",
+        "groups.csv",
+        "--report",
+        "page.html",
+    ];
+    run(&[&["identify", "tuesday.csv", "--anonymise"][..], &outputs].concat());
+    run(&["identify", "tuesday.csv", "--anonymise", "--json"]);
+    for output in ["found.jsonl", "hosts.csv", "groups.csv", "page.html"] {
+        assert_has_no_names(output, &folder.read(output));
+    }
+    assert_eq!(folder.read("hosts.csv"), "port,host\n0,host-1\n1,host-2\n2,host-3\n");
+}
+
+#[test]
+fn anonymised_results_are_the_same() {
+    let folder = folder();
+    let results = |more: &[&str]| {
+        let arguments = ["simulate", "flows.csv", "--columns", MAP, "--policy", "covey", "--json"];
+        let text = folder.covey(&[&arguments[..], more].concat()).out;
+        let found: serde_json::Value = serde_json::from_str(&text).unwrap();
+        (found["cct_s"].clone(), found["fct_s"].clone(), found["trace"].clone())
+    };
+    let (with, without) = (results(&[]), results(&["--anonymise"]));
+    assert_eq!((&with.0, &with.1), (&without.0, &without.1));
+    assert_eq!(without.2, "a trace without names");
+}

@@ -156,3 +156,25 @@ fn wrong_arguments_are_refused_before_logs_are_read() {
     assert!(refusal(&["--policies", "fast"]).contains("fast"));
     assert!(refusal(&["--per-job", "jobs.html"]).starts_with("--per-job: "));
 }
+
+#[test]
+fn anonymised_answers_have_no_names() {
+    let folder = example();
+    for log in ["report", "queries"] {
+        folder.write(log, folder.read(log).replace("\"host-", "\"secret-"));
+    }
+    let ask = ["whatif", "report", "queries", "--json", "--policies", "fair"];
+    let plain = json(&folder.results(&ask));
+    assert!(plain.to_string().contains("secret-1"), "{plain}");
+    let outputs = ["--anonymise", "--per-job", "jobs.csv", "--report", "gain.html"];
+    let ran = folder.covey(&[&ask[..], &outputs].concat());
+    let trace = folder.covey(&["whatif", "report", "--anonymise", "-o", "-"]);
+    assert_eq!((ran.status, trace.status), (Some(0), Some(0)), "{}{}", ran.err, trace.err);
+    for text in [&ran.out, &trace.out, &folder.read("jobs.csv"), &folder.read("gain.html")] {
+        for name in ["secret", "\"report", "\"queries", "queries,", "queries<"] {
+            assert!(!text.contains(name), "{name} in {text}");
+        }
+    }
+    // What it answers does not depend on names.
+    assert_eq!(gains(&json(&ran.out)), gains(&plain));
+}

@@ -1,0 +1,9 @@
+//! Flow records in the format `gcp`.
+
+#![no_main]
+
+mod records;
+
+use libfuzzer_sys::fuzz_target;
+
+fuzz_target!(|bytes: &[u8]| records::check("gcp", bytes));
