@@ -4,7 +4,7 @@ use covey_alloc::Traffic;
 use covey_core::{Answer, CoflowId, FlowId, LinkId, Ranking, Time, Wake, WakeId, Wakes};
 use covey_trace::Availability;
 
-use crate::integration::{CoflowFluids, FlowAt, Integration, Integrator, Network};
+use crate::integration::{CoflowFluids, FlowAt, Integration, Network};
 use crate::processors::Processors;
 
 /// Follows flows by the rates of the network and of the hosts' processors.
@@ -43,7 +43,7 @@ impl Transfers {
 
     /// Whether no flow is sent, and no processor will change that.
     pub fn is_idle(&self) -> bool {
-        self.integration.is_idle() && !self.processors.next().comes()
+        self.integration.current().is_idle() && !self.processors.next().comes()
     }
 
     /// The coflows, for questions about the thresholds that they have reached.
@@ -86,7 +86,7 @@ impl Transfers {
 
     /// Adds the flows that end now to `ending`.
     pub fn find_ending(&mut self, traffic: &mut Traffic, ending: &mut Vec<FlowAt>) {
-        self.integration.find_ending(&mut Network::of(traffic), ending);
+        self.integration.current_mut().find_ending(&mut Network::of(traffic), ending);
     }
 
     /// A coflow has arrived.
@@ -110,7 +110,7 @@ impl Transfers {
     /// Starts a flow. Returns whether it has bytes to send.
     #[inline]
     pub fn start(&mut self, traffic: &mut Traffic, flow: FlowId) -> bool {
-        self.integration.before_start(&mut Network::of(traffic), flow.coflow);
+        self.integration.current_mut().before_start(&mut Network::of(traffic), flow.coflow);
         traffic.start(flow)
     }
 
@@ -138,7 +138,7 @@ impl Transfers {
         if self.integration.is_flow_level() {
             self.processors.record_all(&mut network, self.integration.coflows());
         }
-        self.integration.restart(&mut network, flow);
+        self.integration.current_mut().restart(&mut network, flow);
     }
 
     /// Flows are about to change beside starts and ends; no coflow is compressed. What is left of all flows is written
@@ -169,7 +169,7 @@ impl Transfers {
     /// been compressed.
     fn hold_and_let_go(&mut self, network: &mut Network<'_>) {
         let toggles = self.processors.take_toggles();
-        let integration = &mut self.integration;
+        let integration = self.integration.current_mut();
         if !toggles.is_empty() {
             integration.before_toggles(network, toggles.iter().any(|toggle| toggle.hold));
         }
@@ -199,7 +199,7 @@ impl Transfers {
         if self.integration.needs_write_back(ranking) {
             let mut network = Network::of(traffic);
             self.processors.record_all(&mut network, self.integration.coflows());
-            self.integration.write_back(&mut network);
+            self.integration.current_mut().write_back(&mut network);
         }
     }
 
@@ -217,7 +217,7 @@ impl Transfers {
         if !ranking.tenants.is_empty() {
             // Rates of all flows are decided from nothing.
             self.processors.record_all(&mut network, self.integration.coflows());
-            self.integration.write_back(&mut network);
+            self.integration.current_mut().write_back(&mut network);
         }
     }
 
@@ -243,7 +243,7 @@ impl Transfers {
     pub fn write_left(&mut self, traffic: &mut Traffic) {
         let mut network = Network::of(traffic);
         self.processors.record_all(&mut network, self.integration.coflows());
-        self.integration.write_back_for_policy(&mut network);
+        self.integration.current_mut().write_back_for_policy(&mut network);
     }
 
     /// Writes bytes left of the flows of some coflows into the facts.
@@ -275,11 +275,11 @@ impl Transfers {
 
     /// Writes bytes sent by coflows into the facts.
     pub fn report_sent(&mut self, traffic: &mut Traffic) {
-        self.integration.report_sent(&mut Network::of(traffic));
+        self.integration.current_mut().report_sent(&mut Network::of(traffic));
     }
 
     /// Bytes that a coflow has sent.
     pub fn sent(&self, traffic: &Traffic, id: CoflowId) -> f64 {
-        self.integration.sent(traffic.state(), traffic.now(), id)
+        self.integration.current().sent(traffic.state(), traffic.now(), id)
     }
 }

@@ -15,6 +15,6 @@ mod services;
 mod tallies;
 
 pub(crate) use coflows::CoflowFluids;
-pub(crate) use integrator::{FlowAt, Integrator, Network};
+pub(crate) use integrator::{FlowAt, Network};
 pub(crate) use modes::Integration;
 pub(crate) use readings::{Due, Pace};

@@ -2,8 +2,7 @@
 
 use covey_alloc::Traffic;
 use covey_alloc::{Allocator, Measure};
-use covey_core::state::State;
-use covey_core::{CoflowId, FlowId, LinkId, Ranking, Rule, Time};
+use covey_core::{CoflowId, LinkId, Ranking, Rule, Time};
 
 use super::class_flows::ClassFlows;
 use super::coflows::CoflowFluids;
@@ -32,19 +31,25 @@ pub(crate) struct Integration {
     classes: ClassFlows,
 }
 
-/// Calls a method of the integrator in force, without dynamic dispatch: some are called for each
-/// flow.
-macro_rules! in_mode {
-    ($self:ident.$method:ident($($argument:expr),*)) => {
-        match $self.mode {
-            IntegrationMode::Coflows => $self.coflows.$method($($argument),*),
-            IntegrationMode::PriorityFlows => $self.priority.$method($($argument),*),
-            IntegrationMode::ClassFlows => $self.classes.$method($($argument),*),
-        }
-    };
-}
-
 impl Integration {
+    /// The integrator in force.
+    pub(crate) fn current(&self) -> &dyn Integrator {
+        match self.mode {
+            IntegrationMode::Coflows => &self.coflows,
+            IntegrationMode::PriorityFlows => &self.priority,
+            IntegrationMode::ClassFlows => &self.classes,
+        }
+    }
+
+    /// The integrator in force. Its `prepare` and `install` are called by those of this type.
+    pub(crate) fn current_mut(&mut self) -> &mut dyn Integrator {
+        match self.mode {
+            IntegrationMode::Coflows => &mut self.coflows,
+            IntegrationMode::PriorityFlows => &mut self.priority,
+            IntegrationMode::ClassFlows => &mut self.classes,
+        }
+    }
+
     /// Forgets all flows.
     pub(crate) fn clear(&mut self) {
         self.mode = IntegrationMode::Coflows;
@@ -95,19 +100,12 @@ impl Integration {
         self.readings(traffic).of_coflow(id)
     }
 
-    /// The time at which the first flow of a coflow will have sent `bytes` if rates stay. The time need not be exact
-    /// if it is not earlier than the `horizon`.
-    pub(crate) fn when_flow_sent(
-        &self,
-        traffic: &Traffic,
-        id: CoflowId,
-        bytes: f64,
-        horizon: Time,
-    ) -> Time {
+    /// The time at which the first flow of a coflow will have sent `bytes` if rates stay.
+    pub(crate) fn when_flow_sent(&self, traffic: &Traffic, id: CoflowId, bytes: f64) -> Time {
         if self.is_flow_level() {
             self.readings(traffic).when_flow_sent(id, bytes)
         } else {
-            self.coflows.when_flow_sent(traffic.state(), id, bytes, horizon)
+            self.coflows.when_flow_sent(traffic.state(), id, bytes)
         }
     }
 
@@ -151,8 +149,8 @@ impl Integration {
     /// are forgotten, so they have to be decided again from nothing.
     pub(crate) fn interrupt(&mut self, network: &mut Network<'_>) {
         if self.is_flow_level() {
-            in_mode!(self.write_back(network));
-            in_mode!(self.end(network));
+            self.current_mut().write_back(network);
+            self.current_mut().end(network);
             self.mode = IntegrationMode::Coflows;
             self.coflows.begin(network);
         } else {
@@ -162,9 +160,31 @@ impl Integration {
 
     /// Follows flows from now on in the way that the form of the allocator's rates needs.
     pub(crate) fn change_mode(&mut self, network: &mut Network<'_>) {
-        in_mode!(self.end(network));
+        self.current_mut().end(network);
         self.mode = IntegrationMode::of(network.allocator);
-        in_mode!(self.begin(network));
+        self.current_mut().begin(network);
+    }
+
+    /// See [`Integrator::next_end`].
+    pub(crate) fn next_end(&self) -> Time {
+        let next = self.current().next_end();
+        if self.is_flow_level() { next.min(self.coflows.next_threshold()) } else { next }
+    }
+
+    /// See [`Integrator::prepare`].
+    pub(crate) fn prepare(&mut self, network: &mut Network<'_>) {
+        for &id in network.allocator.compression_changed() {
+            network.state.note_event(id);
+        }
+        self.current_mut().prepare(network);
+    }
+
+    /// See [`Integrator::install`].
+    pub(crate) fn install(&mut self, network: &mut Network<'_>) {
+        self.current_mut().install(network);
+        if self.is_flow_level() {
+            self.coflows.meter(network);
+        }
     }
 }
 
@@ -177,78 +197,5 @@ impl IntegrationMode {
         } else {
             IntegrationMode::Coflows
         }
-    }
-}
-
-impl Integrator for Integration {
-    fn begin(&mut self, network: &mut Network<'_>) {
-        in_mode!(self.begin(network));
-    }
-
-    fn end(&mut self, network: &mut Network<'_>) {
-        in_mode!(self.end(network));
-    }
-
-    fn next_end(&self) -> Time {
-        let next = in_mode!(self.next_end());
-        if self.is_flow_level() { next.min(self.coflows.next_threshold()) } else { next }
-    }
-
-    fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<FlowAt>) {
-        in_mode!(self.find_ending(network, ending));
-    }
-
-    fn prepare(&mut self, network: &mut Network<'_>) {
-        for &id in network.allocator.compression_changed() {
-            network.state.note_event(id);
-        }
-        in_mode!(self.prepare(network));
-    }
-
-    fn install(&mut self, network: &mut Network<'_>) {
-        in_mode!(self.install(network));
-        if self.is_flow_level() {
-            self.coflows.meter(network);
-        }
-    }
-
-    fn write_back(&mut self, network: &mut Network<'_>) {
-        in_mode!(self.write_back(network));
-    }
-
-    fn write_back_for_policy(&mut self, network: &mut Network<'_>) {
-        in_mode!(self.write_back_for_policy(network));
-    }
-
-    fn is_idle(&self) -> bool {
-        in_mode!(self.is_idle())
-    }
-
-    fn sent(&self, state: &State, now: Time, id: CoflowId) -> f64 {
-        in_mode!(self.sent(state, now, id))
-    }
-
-    fn report_sent(&mut self, network: &mut Network<'_>) {
-        in_mode!(self.report_sent(network));
-    }
-
-    fn before_start(&mut self, network: &mut Network<'_>, id: CoflowId) {
-        in_mode!(self.before_start(network, id));
-    }
-
-    fn before_toggles(&mut self, network: &mut Network<'_>, holds: bool) {
-        in_mode!(self.before_toggles(network, holds));
-    }
-
-    fn hold(&mut self, network: &mut Network<'_>, flow: FlowAt) -> f64 {
-        in_mode!(self.hold(network, flow))
-    }
-
-    fn before_let_go(&mut self, network: &mut Network<'_>, id: CoflowId) {
-        in_mode!(self.before_let_go(network, id));
-    }
-
-    fn restart(&mut self, network: &mut Network<'_>, flow: FlowId) {
-        in_mode!(self.restart(network, flow));
     }
 }

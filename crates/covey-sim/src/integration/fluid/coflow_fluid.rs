@@ -14,14 +14,11 @@
 //!   allocator has booked. What it has sent beyond the scale counts towards `y` when shares are decided again: for flows
 //!   whose own rate has stopped, when a flow of the coflow ends; for all flows, before the policy looks.
 
-use std::cell::Cell;
-
 use covey_alloc::{CoflowAllocation, FlowRate};
 use covey_core::state::Progress;
 use covey_core::{Demand, Time, rounded_bytes};
 
 use super::super::services::Services;
-use super::longest::Longest;
 use super::private::{Private, PrivateLimits};
 use super::proportional::Proportional;
 
@@ -45,7 +42,6 @@ pub(crate) struct Fluid {
     pub(super) proportional: Proportional,
     /// Whether shares in proportion to bytes left are held as booked; see the module.
     holds: bool,
-    pub(super) longest: Cell<Longest>,
 }
 
 impl Fluid {
@@ -62,7 +58,6 @@ impl Fluid {
             private: PrivateLimits::default(),
             proportional: Proportional::none(),
             holds: false,
-            longest: Cell::default(),
         }
     }
 
@@ -70,7 +65,6 @@ impl Fluid {
     pub(crate) fn resume(&mut self, now: Time, sent: f64) {
         self.anchor = now;
         self.sent = sent;
-        self.longest.take();
         self.halt();
     }
 
@@ -301,11 +295,10 @@ impl Fluid {
             self.follow_levels(demand, progress, allocation, now);
         }
         self.proportional.replace(demand, allocation, progress.scale);
-        self.name_private(demand, progress, allocation, now);
+        self.follow_single_rates(demand, progress, allocation, now);
         self.services.update();
         self.rate = allocation.total();
         self.next = self.next_end();
-        self.longest.set(self.longest.get().carry(now, || self.fastest()));
     }
 
     /// Makes all levels zero until there are levels again. The flows stay attached, so a coflow that
@@ -377,7 +370,7 @@ impl Fluid {
     }
 
     /// Takes over the flows' own rates and those of compression. A flow gets a private limit with its first one.
-    fn name_private(
+    fn follow_single_rates(
         &mut self,
         demand: &Demand,
         progress: &mut Progress,
@@ -387,9 +380,11 @@ impl Fluid {
         if allocation.single_rates_may_repeat() {
             self.private.all().for_each(|limit| self.round_left(progress, limit, now));
         }
+        self.private.stop_all();
         let compression = allocation.compression_rates().iter();
         let compression = compression.map(|c| FlowRate { position: c.position, rate: c.rate });
-        for FlowRate { position, rate } in allocation.single_rates().chain(compression) {
+        let rates = allocation.single_rates().chain(compression).filter(|flow| flow.rate > 0.0);
+        for FlowRate { position, rate } in rates {
             let p = position as usize;
             let limit = self.private_limit_of(p).unwrap_or_else(|| {
                 let left = self.left(progress, p, now);
@@ -399,9 +394,7 @@ impl Fluid {
         }
         let levels = allocation.water_levels();
         for limit in self.private.all() {
-            if !self.private.take_named(limit) {
-                self.end_private(demand, progress, allocation, limit, now);
-            }
+            self.end_if_stopped(demand, progress, allocation, limit, now);
             self.set_private_level(demand, progress, levels, limit, now);
         }
     }
@@ -415,8 +408,8 @@ impl Fluid {
         }
     }
 
-    /// A flow has no rate of its own any more.
-    fn end_private(
+    /// Takes a private limit from a flow that has no rate of its own any more, but not where shares are held as booked.
+    fn end_if_stopped(
         &mut self,
         demand: &Demand,
         progress: &mut Progress,
@@ -424,10 +417,10 @@ impl Fluid {
         limit: usize,
         now: Time,
     ) {
-        let Some(flow) = self.private.flow(limit) else { return };
+        let Some(flow) = self.private.flow(limit).filter(|flow| flow.rate == 0.0) else { return };
         let position = flow.position;
         if self.holds && demand.is_active(position) {
-            return self.private.stop(limit);
+            return;
         }
         let missing = self.services.missing(position, now).filter(|_| demand.is_active(position));
         match missing.filter(|_| self.links > 0) {
@@ -477,15 +470,6 @@ impl Fluid {
     /// The private limit of a flow, if it has one.
     fn private_limit_of(&self, position: usize) -> Option<usize> {
         self.services.limit_of(position).filter(|limit| *limit >= self.links)
-    }
-
-    /// The maximum rate of a flow, in bytes per second.
-    pub(super) fn fastest(&self) -> f64 {
-        if self.proportional.first_s() < f64::INFINITY {
-            // Such a rate depends on what is left of the flow: no bound is kept.
-            return f64::INFINITY;
-        }
-        self.services.fastest()
     }
 
     /// The time of the next end of a flow, by all rates together.

@@ -2,7 +2,6 @@
 
 mod coflow_fluid;
 mod first_flow;
-mod longest;
 mod private;
 mod proportional;
 

@@ -11,8 +11,6 @@ pub(super) struct Private {
     pub position: usize,
     /// The flow's own rates together, in bytes per second. Zero if they have stopped.
     pub rate: f64,
-    /// Whether the rates that are taken over name the flow.
-    is_named: bool,
 }
 
 /// Limits of [`Services`] from a number on, each with one flow or none.
@@ -56,7 +54,7 @@ impl PrivateLimits {
         left: f64,
         now: Time,
     ) -> usize {
-        let flow = Some(Private { position, rate: 0.0, is_named: false });
+        let flow = Some(Private { position, rate: 0.0 });
         let slot = self.vacant.pop().map_or(self.flows.len(), |slot| slot as usize);
         if slot == self.flows.len() {
             self.flows.push(flow);
@@ -70,24 +68,15 @@ impl PrivateLimits {
         limit
     }
 
-    /// Adds a rate to those that name the flow of a limit.
+    /// No flow has a rate of its own.
+    pub fn stop_all(&mut self) {
+        self.flows.iter_mut().flatten().for_each(|flow| flow.rate = 0.0);
+    }
+
+    /// Adds a rate to those of the flow that has a limit.
     pub fn add_rate(&mut self, limit: usize, rate: f64) {
         if let Some(flow) = &mut self.flows[limit - self.others] {
-            flow.rate = if flow.is_named { flow.rate + rate } else { rate };
-            flow.is_named = true;
-        }
-    }
-
-    /// Whether rates have named the flow of a limit since the last call.
-    pub fn take_named(&mut self, limit: usize) -> bool {
-        let flow = &mut self.flows[limit - self.others];
-        flow.as_mut().is_some_and(|flow| std::mem::take(&mut flow.is_named))
-    }
-
-    /// The flow of a limit has no rate of its own any more, but keeps the limit.
-    pub fn stop(&mut self, limit: usize) {
-        if let Some(flow) = &mut self.flows[limit - self.others] {
-            flow.rate = 0.0;
+            flow.rate += rate;
         }
     }
 
