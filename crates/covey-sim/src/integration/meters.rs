@@ -5,7 +5,7 @@
 use covey_core::state::{CoflowState, State};
 use covey_core::{CoflowId, Demand, LinkId, Time, min_by_lane};
 
-use super::tallies::ROUNDING;
+use super::readings::ROUNDING;
 
 /// One meter a coflow, which is on if thresholds are set or the policy waits for bytes of the coflow through a link.
 #[derive(Debug, Default)]

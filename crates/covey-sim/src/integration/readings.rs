@@ -5,7 +5,11 @@ use covey_core::state::State;
 use covey_core::{CoflowId, Time};
 
 use super::integrator::FlowAt;
-use super::tallies::ROUNDING;
+
+/// The part of a number of bytes by which a sum may miss it: less is rounding. Policies compare bytes with a
+/// larger tolerance. Without this one, a flow that ends where a threshold is may leave the sum just below it for
+/// good.
+pub(super) const ROUNDING: f64 = 1e-10;
 
 /// Bytes sent up to now, and bytes per second from now on.
 #[derive(Debug, Clone, Copy, Default)]

@@ -11,13 +11,8 @@ use covey_core::state::State;
 use covey_core::{CoflowId, LinkId, Time};
 
 use super::integrator::FlowAt;
-use super::readings::{Due, Pace};
+use super::readings::{Due, Pace, ROUNDING};
 use super::services::{Reading, Services};
-
-/// The part of a number of bytes by which a sum may miss it: less is rounding. Policies compare bytes with a
-/// larger tolerance. Without this one, a flow that ends where a threshold is may leave the sum just below it for
-/// good.
-pub(super) const ROUNDING: f64 = 1e-10;
 
 #[derive(Debug, Default)]
 struct Tally {
