@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf hostile lists-bench restart-bench instructions spark-logs-check spark-codecs
+.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf hostile lists-bench restart-bench instructions spark-logs-check spark-plugin-check spark-codecs jvm
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -27,7 +27,7 @@ demo: ## Build what simulates, compare seven policies on a synthetic hour, write
 
 test: ## Run all tests
 	@# In parallel, because one core is free to compile while tests run.
-	$(MAKE) --no-print-directory --jobs=2 rust python
+	$(MAKE) --no-print-directory --jobs=2 rust python jvm
 
 rust: ## Test all but the Python package
 	@# Cargo should use all cores, not the two jobs of `test`.
@@ -35,6 +35,9 @@ rust: ## Test all but the Python package
 
 python: ## Check and test the Python package alone
 	env -u MAKEFLAGS scripts/python.sh
+
+jvm: ## Build and test the client for the JVM and the plug-in for Spark; says so where Java 17 or Maven is not there
+	scripts/jvm.sh
 
 wheel: ## Build the wheel with the Python package and the command covey into dist
 	scripts/wheel.sh dist
@@ -171,6 +174,11 @@ spark-logs-check: $(CARGO_TARGET_DIR)/pyspark-3.5/ready $(CARGO_TARGET_DIR)/pysp
 	for series in 3.5 4; do \
 		timeout $(or $(SPARK_SECONDS),1200) $(call PYSPARK,$$series)/bin/python scripts/spark-logs-check.py \
 			$(CARGO_TARGET_DIR)/debug/covey lz4 snappy lzf zstd || exit; done
+
+spark-plugin-check: $(CARGO_TARGET_DIR)/pyspark-4/ready jvm ## Check that the plug-in tells a real coordinator of the shuffles of Spark 4, and that its faults harm nothing
+	cargo build --locked --package covey --bins
+	timeout $(or $(SPARK_SECONDS),1800) $(call PYSPARK,4)/bin/python scripts/spark-plugin-check.py \
+		$(CARGO_TARGET_DIR)/debug/covey jvm/target/covey-spark_2.13-0.1.0.jar jvm/target/covey-spark_2.13-0.1.0-tests.jar
 
 spark-codecs: $(CARGO_TARGET_DIR)/pyspark-4/ready ## Measure docs/measurements/spark-codecs.md: what the codecs of Spark write; needs Java and Python
 	java --add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED \

@@ -8,84 +8,34 @@ numbers of its event log must be those of Spark's REST interface, to the byte. P
 """
 
 import json
-import os
 import pathlib
-import socket
 import subprocess
 import sys
 import tempfile
 import time
-import urllib.request
 
 import pyspark
 
-HOSTS = ["127.0.0.2", "127.0.0.3", "127.0.0.4"]
-
-
-def free_port():
-    with socket.socket() as it:
-        it.bind(("127.0.0.1", 0))
-        return it.getsockname()[1]
-
-
-def start(home, folder, name, *arguments):
-    log = open(folder / f"{name}.out", "wb")
-    environment = os.environ | {"SPARK_HOME": str(home), "SPARK_WORKER_DIR": str(folder / "work")}
-    environment |= {"SPARK_DAEMON_MEMORY": "256m", "SPARK_LOG_DIR": str(folder)}
-    command = [str(home / "bin" / "spark-class"), *arguments]
-    return subprocess.Popen(command, stdout=log, stderr=log, env=environment, cwd=folder)
-
-
-def wait_for(what, is_there, seconds=240):
-    end = time.monotonic() + seconds
-    while not is_there():
-        if time.monotonic() > end:
-            sys.exit(f"spark-logs-check: {what}: not there after {seconds} s")
-        time.sleep(0.5)
-
-
-def get(url):
-    with urllib.request.urlopen(url, timeout=180) as answer:
-        return json.load(answer)
-
-
-def is_up(url):
-    try:
-        get(url)
-    except OSError:
-        return False
-    return True
+sys.path.insert(0, str(pathlib.Path(__file__).parent / "lib"))
+from spark_cluster import cluster, get, queries, session  # noqa: E402
 
 
 def run_application(master, folder, codec):
     """Runs queries; returns what Spark's REST interface says of each stage that ran."""
-    session = (
-        pyspark.sql.SparkSession.builder.master(master)
-        .appName("spark-logs-check")
-        .config("spark.eventLog.enabled", "true")
-        .config("spark.eventLog.dir", f"file://{folder}")
-        .config("spark.io.compression.codec", codec)
-        .config("spark.driver.host", "127.0.0.1")
-        .config("spark.driver.memory", "512m")
-        .config("spark.executor.memory", "600m")
-        .config("spark.sql.shuffle.partitions", "12")
-        .config("spark.sql.autoBroadcastJoinThreshold", "-1")
-        .getOrCreate()
-    )
-    context = session.sparkContext
+    settings = {
+        "spark.eventLog.enabled": "true",
+        "spark.eventLog.dir": f"file://{folder}",
+        "spark.io.compression.codec": codec,
+    }
+    spark = session(master, "spark-logs-check", settings)
+    context = spark.sparkContext
     try:
-        orders = session.range(300_000).selectExpr(
-            "id", "id % 5000 as customer", "concat('order ', id, ' of ', id % 5000) as text"
-        )
-        customers = session.range(5_000).selectExpr("id as customer", "concat('name ', id) as name")
-        joined = orders.repartition(9).join(customers, "customer")
-        joined.groupBy("name").count().collect()
-        joined.groupBy("customer").agg({"text": "max"}).collect()
+        queries(spark)
         url = f"{context.uiWebUrl}/api/v1/applications/{context.applicationId}"
         time.sleep(5)  # the interface follows the events
         return context.applicationId, get(f"{url}/stages")
     finally:
-        session.stop()
+        spark.stop()
 
 
 def check(covey, folder, application, stages):
@@ -123,48 +73,9 @@ def check(covey, folder, application, stages):
 
 def main():
     covey, *codecs = sys.argv[1:]
-    home = pathlib.Path(pyspark.__file__).parent
     with tempfile.TemporaryDirectory() as temporary:
         folder = pathlib.Path(temporary)
-        port, ui = free_port(), free_port()
-        master = f"spark://127.0.0.1:{port}"
-        deploy = "org.apache.spark.deploy"
-        processes = [
-            start(
-                home,
-                folder,
-                "master",
-                f"{deploy}.master.Master",
-                "--host",
-                "127.0.0.1",
-                "--port",
-                str(port),
-                "--webui-port",
-                str(ui),
-            )
-        ]
-        try:
-            wait_for("the master", lambda: is_up(f"http://127.0.0.1:{ui}/json/"))
-            for host in HOSTS:
-                processes.append(
-                    start(
-                        home,
-                        folder,
-                        host,
-                        f"{deploy}.worker.Worker",
-                        "--host",
-                        host,
-                        "--cores",
-                        "1",
-                        "--memory",
-                        "1g",
-                        "--webui-port",
-                        "0",
-                        master,
-                    )
-                )
-            alive = lambda: get(f"http://127.0.0.1:{ui}/json/")["aliveworkers"] >= len(HOSTS)  # noqa: E731
-            wait_for("three workers", alive)
+        with cluster(folder) as master:
             for codec in codecs or ["lz4"]:
                 application, stages = run_application(master, folder, codec)
                 log = check(covey, folder, application, stages)
@@ -173,11 +84,6 @@ def main():
                     f"{log['written']} written, raw {log['raw']} for {log['raw_written']}: equal to the byte",
                     flush=True,
                 )
-        finally:
-            for process in reversed(processes):
-                process.terminate()
-            for process in processes:
-                process.wait()
 
 
 main()
