@@ -28,7 +28,7 @@ pub struct Allocator {
     /// Overrides [`MAX_WHOLE`].
     max_whole: Option<usize>,
     pass: Pass,
-    kept: SteppedPlan,
+    stepped: SteppedPlan,
     weighted: WeightedLayers,
     per_port: PerPort,
     spare: SpareSharing,
@@ -53,7 +53,7 @@ impl Allocator {
     /// many entries.
     fn goes_by_steps(&self, ranking: &Ranking) -> bool {
         let max = self.max_whole.unwrap_or(MAX_WHOLE);
-        let enough = if self.kept.goes_by_steps { max / 2 } else { max };
+        let enough = if self.stepped.goes_by_steps { max / 2 } else { max };
         let has_one_pass =
             ranking.backfill == covey_core::Backfill::None && ranking.layers != Layers::PerPort;
         ranking.is_kept && has_one_pass && ranking.entries.len() > enough
@@ -63,7 +63,7 @@ impl Allocator {
     pub fn clear(&mut self) {
         self.pass.sleepers.wake_all(&mut self.pass.coflows);
         self.pass.coflows.clear();
-        self.kept.clear();
+        self.stepped.clear();
         self.per_port.forget();
         self.all_flows.turn_off();
         self.compression_changed.clear();
@@ -156,8 +156,8 @@ impl Allocator {
 
     /// Groups have come to ranks of a plan that is kept, or have gone from them.
     fn edit(&mut self, edits: &[(Rank, Group)]) {
-        if self.kept.goes_by_steps {
-            self.kept.edits.extend_from_slice(edits);
+        if self.stepped.goes_by_steps {
+            self.stepped.edits.extend_from_slice(edits);
         } else if !self.all_flows.take_edits(edits) {
             self.is_new_plan |= !edits.is_empty();
         }
@@ -170,7 +170,7 @@ impl Allocator {
         sleepers.wake(coflows, id);
         if let Some(allocation) = coflows.get_mut(id) {
             allocation.touch();
-            self.kept.touch(id);
+            self.stepped.touch(id);
         }
     }
 
@@ -215,8 +215,8 @@ impl Allocator {
         let Pass { coflows, sleepers, .. } = &mut self.pass;
         self.per_port.forget();
         sleepers.wake(coflows, id);
-        if self.kept.goes_by_steps {
-            self.kept.leave_all(coflows, state, id);
+        if self.stepped.goes_by_steps {
+            self.stepped.leave_all(coflows, state, id);
         } else if !self.all_flows.forget(state, id) {
             self.is_new_plan = true;
         }
@@ -253,7 +253,7 @@ impl Allocator {
     fn share(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
         let serves_all_flows = serves_all_flows(ranking);
         let keeps = !serves_all_flows && self.goes_by_steps(ranking);
-        self.is_new_plan |= std::mem::replace(&mut self.kept.goes_by_steps, keeps) != keeps;
+        self.is_new_plan |= std::mem::replace(&mut self.stepped.goes_by_steps, keeps) != keeps;
         let is_new_plan = std::mem::take(&mut self.is_new_plan);
         self.start_pass(state, is_new_plan);
         if serves_all_flows {
@@ -284,26 +284,26 @@ impl Allocator {
     }
 
     fn share_among_coflows(&mut self, state: &State, ranking: &Ranking) -> Result<(), PlanError> {
-        let Allocator { pass, kept, .. } = self;
+        let Allocator { pass, stepped, .. } = self;
         let per_port = ranking.layers == Layers::PerPort;
         // Where ports divide their links, what is spare is shared already.
         let backfills = ranking.backfill != covey_core::Backfill::None && !per_port;
         pass.coflows.is_provisional = backfills;
-        pass.may_sleep = !kept.goes_by_steps && !backfills;
+        pass.may_sleep = !stepped.goes_by_steps && !backfills;
         if pass.is_from_scratch && !backfills && !self.none_is_provisional {
             pass.coflows.end_provisional(state);
         }
         self.none_is_provisional = !backfills && !per_port;
-        if pass.is_new_plan && (kept.goes_by_steps || per_port) {
+        if pass.is_new_plan && (stepped.goes_by_steps || per_port) {
             pass.sleepers.wake_all(&mut pass.coflows);
         }
-        kept.by_layer = ranking.layers == Layers::Weighted;
-        if kept.goes_by_steps {
-            kept.follow_plan(&mut pass.coflows, state, ranking, pass.is_from_scratch)?;
+        stepped.by_layer = ranking.layers == Layers::Weighted;
+        if stepped.goes_by_steps {
+            stepped.follow_plan(&mut pass.coflows, state, ranking, pass.is_from_scratch)?;
         }
         match ranking.layers {
-            Layers::Strict => strict::serve_all(pass, kept, state, ranking)?,
-            Layers::Weighted => self.weighted.serve(pass, kept, state, ranking)?,
+            Layers::Strict => strict::serve_all(pass, stepped, state, ranking)?,
+            Layers::Weighted => self.weighted.serve(pass, stepped, state, ranking)?,
             Layers::PerPort => self.per_port.serve(pass, &mut self.spare, state, ranking)?,
             // Served flow by flow.
             Layers::Classes => {}

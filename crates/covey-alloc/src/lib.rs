@@ -40,6 +40,10 @@
 //! - *Open* link: more than a negligible amount is free.
 //! - *Backfill*: after the pass, the coflows are offered in the same order what all entries
 //!   together have left. Until then their rates are *provisional*.
+//! - *From scratch*: a pass that knows nothing of the order of entries before it. *From nothing*: a decision that goes on
+//!   from none before it.
+//! - *Idle* coflow: none of its flows can be sent. It is *asleep* if passes only look at its bits, and *waits* if passes by
+//!   *steps* do not come to it before one of some links opens.
 //! - *Local* link: a link by its number within a coflow's [`Demand`](covey_core::Demand).
 //!
 //! The result for a coflow is a [`CoflowAllocation`]: a flow's rate is
@@ -54,8 +58,8 @@
 //!
 //! | operation | costs |
 //! |---|---|
-//! | an entry whose flows and links have not changed | one look at the words of its set of links; nothing if it sleeps or the pass goes by steps |
-//! | a flow comes or goes, or counts for something else | the links of its path, and a row for each link whose level is another one then |
+//! | an entry whose flows and links have not changed | one look at the words of its set of links, also if it sleeps; nothing if it waits in a pass by steps |
+//! | a flow comes or goes, or counts for something else | the links of its path, a row for each link whose level is another one then, and a look at the bits of the coflow's flows |
 //! | a level changes | the links that flows of its link cross: a row of a table, or their paths |
 //! | a flow gets another limit | the links of its path |
 //! | levels from nothing | each flow's path twice, and the shares of the links that it crosses |
@@ -70,14 +74,13 @@
 //! - [`reference`](mod@reference): the definition of every rule. The other rooms do not use it; their tests do.
 //! - `water`: max-min fair levels on paths of any number of links: from nothing (`water/filling.rs`), and kept up to date
 //!   as flows come and go (`water/water_levels.rs`). It knows neither plans nor coflows.
-//! - `rules`: how the flows of one entry share what is free for them, from nothing. Pure functions, one file
-//!   each.
+//! - `rules`: how the flows of one entry share what is free for them, from nothing, one file each. A rule keeps nothing;
+//!   matching goes on from the rates that flows had.
 //! - `kept`: what is kept from one pass to the next, for each entry, each coflow and the plan; and what an entry decides
 //!   from it.
 //! - `sequence`: how entries follow each other: strict, weighted, per port, backfill.
-//! - `all_flows`: one flow before the other, over all flows at once. A plan that serves coflows does
-//!   not come here.
 //! - `classes`: flows in classes; also all flows alike or by their sizes. It uses `water` only.
+//! - `all_flows`: all flows at once, one before the other, or in classes. A plan that serves coflows does not come here.
 //! - `allocator`: the [`Allocator`], which reads a plan and chooses among these.
 //! - `tenants`: capacity divided among tenants, with an [`Allocator`] for each.
 //! - `driver`: a scheduling round. It tells a policy what happens in a [`World`], asks for its plan, and has an allocator

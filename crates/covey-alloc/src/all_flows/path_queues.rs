@@ -84,7 +84,7 @@ impl PathQueues {
         self.queues[queue].first_mut()
     }
 
-    /// Ids of queues are below this.
+    /// Ids of queues are below this: so long are lists by queue.
     pub fn bound(&self) -> usize {
         self.queues.len()
     }

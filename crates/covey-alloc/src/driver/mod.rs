@@ -32,7 +32,7 @@ pub struct Driver<'p> {
     is_told: bool,
     /// Working memory: wake-ups that have come.
     due: Vec<(u64, Wake)>,
-    /// Working memory: limits that were reached.
+    /// Working memory: thresholds that were reached.
     reached: Vec<Event>,
     /// Working memory: coflows whose flows the policy is about to read.
     read: Vec<CoflowId>,
@@ -62,7 +62,7 @@ impl<'p> Driver<'p> {
         self.traffic
     }
 
-    /// Which events the policy asks for.
+    /// AllocationPart events the policy asks for.
     pub fn wants(&self) -> Wants {
         self.wants
     }

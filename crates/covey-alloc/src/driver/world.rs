@@ -75,7 +75,8 @@ pub trait World {
     /// A group of the policy's own making has begun. It has no flows yet.
     fn group_begun(&mut self, _traffic: &Traffic, _id: CoflowId) {}
 
-    /// Flows have moved, or have been put into a group for the first time. These are their names from now on.
+    /// The flows named in [`World::before_regrouping`]'s round have moved, or have been put into a group for the first
+    /// time. These are their names from now on, in the order in which the policy put them.
     fn regrouped(&mut self, _traffic: &mut Traffic, _flows: &[FlowId]) {}
 
     /// The plan has changed, at the places `edits`; `None` if it was written again. The allocator does

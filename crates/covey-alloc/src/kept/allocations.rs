@@ -3,7 +3,7 @@
 use std::ops::{Index, IndexMut};
 
 use super::coflow_allocation::CoflowAllocation;
-use super::target::Which;
+use super::target::AllocationPart;
 use crate::rules::list;
 use covey_core::CoflowId;
 use covey_core::state::State;
@@ -79,13 +79,13 @@ impl Allocations {
         self.by_coflow.get_mut(id.index())
     }
 
-    /// Which part of a coflow's allocation its own entry decides on this pass.
-    pub fn whole(&self) -> Which {
-        if self.is_provisional { Which::Provisional } else { Which::Main }
+    /// AllocationPart part of a coflow's allocation its own entry decides on this pass.
+    pub fn whole(&self) -> AllocationPart {
+        if self.is_provisional { AllocationPart::Provisional } else { AllocationPart::Main }
     }
 
     /// Whether an entry that gets nothing may be idle.
-    pub fn may_idle(&self, which: Which, entry: &Entry) -> bool {
+    pub fn may_idle(&self, which: AllocationPart, entry: &Entry) -> bool {
         (which == self.whole() || matches!(entry.group, Group::Flow(_)))
             && list::with(entry.rule, |rule| rule.waits_for_links())
     }

@@ -8,7 +8,7 @@
 
 use super::allocations::Allocations;
 use super::idle::Idle;
-use super::target::Which;
+use super::target::AllocationPart;
 use crate::error::PlanError;
 use crate::free_capacity::FreeCapacity;
 use covey_core::CoflowId;
@@ -19,7 +19,7 @@ use covey_core::{Entry, Group, Rule};
 /// A coflow with links in more words than this does not sleep: there are few such coflows.
 const MAX_WORDS: usize = 5;
 
-/// Which coflows sleep.
+/// AllocationPart coflows sleep.
 #[derive(Debug, Default)]
 pub struct Sleepers {
     by_coflow: Vec<Asleep>,
@@ -84,10 +84,10 @@ impl Sleepers {
         coflows: &Allocations,
         state: &State,
         id: CoflowId,
-        which: Which,
+        which: AllocationPart,
         entry: &Entry,
     ) {
-        let is_whole = which == Which::Main && matches!(entry.group, Group::Coflow(_));
+        let is_whole = which == AllocationPart::Main && matches!(entry.group, Group::Coflow(_));
         if !is_whole || coflows[id].has_other_entries() {
             return;
         }

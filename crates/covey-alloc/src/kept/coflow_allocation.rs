@@ -3,7 +3,7 @@
 use super::entry_allocation::{EntryAllocation, Scratch};
 use super::found_spare::FoundSpare;
 use super::subsets::Subsets;
-use super::target::Which;
+use super::target::AllocationPart;
 use crate::error::PlanError;
 use crate::flow_rate::{ByLeft, CompressionRate, FlowRate};
 use crate::rules::madd::is_madd;
@@ -50,8 +50,8 @@ impl CoflowAllocation {
     }
 
     /// Whether a part counts towards the coflow's rates. A method that changes this reports the coflow.
-    pub(crate) fn counts(&self, which: Which) -> bool {
-        which != Which::Provisional || self.is_provisional
+    pub(crate) fn counts(&self, which: AllocationPart) -> bool {
+        which != AllocationPart::Provisional || self.is_provisional
     }
 
     /// Makes what the coflow has got provisionally all that its own entry gives, or not. Returns
@@ -154,9 +154,9 @@ impl CoflowAllocation {
     }
 
     /// All parts of the allocation.
-    pub(crate) fn all_parts(&self) -> impl Iterator<Item = Which> + use<> {
-        let subsets = (0..self.subsets.all().len()).map(Which::Subset);
-        [Which::Main, Which::Provisional].into_iter().chain(subsets)
+    pub(crate) fn all_parts(&self) -> impl Iterator<Item = AllocationPart> + use<> {
+        let subsets = (0..self.subsets.all().len()).map(AllocationPart::Subset);
+        [AllocationPart::Main, AllocationPart::Provisional].into_iter().chain(subsets)
     }
 
     /// What counts towards the coflow's rates.
@@ -164,26 +164,26 @@ impl CoflowAllocation {
         [self.own()].into_iter().chain(self.subsets.all())
     }
 
-    pub(crate) fn part(&self, which: Which) -> &EntryAllocation {
+    pub(crate) fn part(&self, which: AllocationPart) -> &EntryAllocation {
         match which {
-            Which::Main => &self.main,
-            Which::Provisional => &self.provisional,
-            Which::Subset(k) => &self.subsets.all()[k],
+            AllocationPart::Main => &self.main,
+            AllocationPart::Provisional => &self.provisional,
+            AllocationPart::Subset(k) => &self.subsets.all()[k],
         }
     }
 
-    pub(crate) fn part_mut(&mut self, which: Which) -> &mut EntryAllocation {
+    pub(crate) fn part_mut(&mut self, which: AllocationPart) -> &mut EntryAllocation {
         match which {
-            Which::Main => &mut self.main,
-            Which::Provisional => &mut self.provisional,
-            Which::Subset(k) => &mut self.subsets.all_mut()[k],
+            AllocationPart::Main => &mut self.main,
+            AllocationPart::Provisional => &mut self.provisional,
+            AllocationPart::Subset(k) => &mut self.subsets.all_mut()[k],
         }
     }
 
     /// Shares the capacity that a part has found free; see [`EntryAllocation::decide`].
     pub(crate) fn decide(
         &mut self,
-        which: Which,
+        which: AllocationPart,
         coflow: &CoflowState,
         entry: &Entry,
         scratch: &mut Scratch,

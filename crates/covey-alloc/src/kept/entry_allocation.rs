@@ -2,7 +2,7 @@
 
 use super::changes::Changes;
 use super::idle::Idle;
-use super::incremental_matching::{MatchedFlows, MatchingScratch};
+use super::incremental_matching::{IncrementalMatching, MatchingScratch};
 use super::kept_levels::{KeptLevels, Members};
 use super::plan_place::PlanPlace;
 use crate::error::PlanError;
@@ -38,7 +38,7 @@ pub struct EntryAllocation {
     pub total: f64,
     levels: KeptLevels,
     /// Under matching of a whole coflow, the flows that run.
-    pub matched: MatchedFlows,
+    pub matched: IncrementalMatching,
     /// The allocation pass that last confirmed this.
     pub confirmed_in: u64,
     /// The allocation pass that last decided this.
@@ -260,7 +260,7 @@ impl EntryAllocation {
             }
             _ => {
                 scratch.previous_after.clone_from(&self.after);
-                self.decide_whole(rule, &mut flows, &mut scratch.rules)?;
+                self.decide_from_nothing(rule, &mut flows, &mut scratch.rules)?;
                 let Scratch { changes, previous_after, .. } = scratch;
                 changes.dirty_after.clear();
                 differences(&self.after, previous_after, &mut changes.dirty_after);
@@ -303,7 +303,7 @@ impl EntryAllocation {
     }
 
     /// Decides by a rule, whatever was decided before.
-    fn decide_whole(
+    fn decide_from_nothing(
         &mut self,
         rule: Rule,
         flows: &mut EntryFlows<'_>,

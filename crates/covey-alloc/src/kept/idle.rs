@@ -155,7 +155,8 @@ fn needs_all(rule: Rule) -> bool {
 }
 
 impl OpenFlowSearch {
-    /// Whether some flow finds something at both its links. `open` are links of active flows.
+    /// Whether some flow finds something at both its ends. Links between them are not looked at, so its entry may
+    /// decide in vain. `open` are links of active flows.
     fn has_open_flow(&mut self, demand: &Demand, open: impl Iterator<Item = u64>) -> bool {
         let senders = demand.senders();
         self.senders.clear();

@@ -10,21 +10,21 @@
 //! at its links. It is looked at again only when it has ended or when one of these links is
 //! *dirty* by its turn ([`Decision`]); if it then takes another amount, its other links are dirty for those after
 //! it. A flow that does not run had nothing free at one of its links in the end: it can begin only
-//! where a link has opened since. Rows of bits find such flows ([`RunningFlows`]).
+//! where a link has opened since. Rows of bits find such flows ([`MatchedFlows`]).
 
 use super::changes::Changes;
 use super::decision::{ChangedLinks, Decision};
-use super::matched_flows::{OpenedPorts, RunningFlows};
+use super::matched_flows::{MatchedFlows, OpenedPorts};
 use crate::flow_rate::FlowRate;
 use crate::rules::sharing::can_send;
 use covey_core::state::CoflowState;
 
 /// The running flows of a coflow, in the order in which they take.
 #[derive(Debug, Default)]
-pub struct MatchedFlows {
+pub struct IncrementalMatching {
     /// Whether flows begin at the most loaded ports first, instead of in order of position.
     pub most_loaded_first: bool,
-    flows: RunningFlows,
+    flows: MatchedFlows,
     /// Whether what the flows found, and which others can begin, is up to date.
     valid: bool,
     /// Whether it is not known any more which others can begin, because nothing could be sent.
@@ -44,7 +44,7 @@ pub struct MatchingScratch {
     ports: OpenedPorts,
 }
 
-impl MatchedFlows {
+impl IncrementalMatching {
     pub fn is_empty(&self) -> bool {
         self.flows.is_empty()
     }

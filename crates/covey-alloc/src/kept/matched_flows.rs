@@ -19,7 +19,7 @@ struct RunningFlow {
 
 /// The flows that run, and the ports at which others may begin.
 #[derive(Debug, Default)]
-pub struct RunningFlows {
+pub struct MatchedFlows {
     /// Those that run, in the order in which they take.
     flows: Vec<RunningFlow>,
     /// The local links of their paths, flow after flow.
@@ -40,7 +40,7 @@ pub struct OpenedPorts {
     most_loaded_first: MostLoadedFirst,
 }
 
-impl RunningFlows {
+impl MatchedFlows {
     pub fn is_empty(&self) -> bool {
         self.flows.is_empty()
     }

@@ -9,7 +9,7 @@ use super::allocations::Allocations;
 use super::claims::Claims;
 use super::idle;
 use super::pass_steps::PassSteps;
-use super::target::{self, PlacedEntry, Which, coflow_of};
+use super::target::{self, AllocationPart, PlacedEntry, coflow_of};
 use crate::error::PlanError;
 use crate::free_capacity::{FreeCapacity, NEGLIGIBLE};
 use covey_core::Demand;
@@ -128,11 +128,11 @@ impl SteppedPlan {
     }
 
     /// The part of a coflow's allocation that an entry for a group decides.
-    pub fn part_of(&self, coflows: &mut Allocations, group: Group) -> Which {
+    pub fn part_of(&self, coflows: &mut Allocations, group: Group) -> AllocationPart {
         if let Group::Coflow(_) = group {
             return coflows.whole();
         }
-        Which::Subset(coflows[coflow_of(group)].subsets.of(group))
+        AllocationPart::Subset(coflows[coflow_of(group)].subsets.of(group))
     }
 
     /// A group has come to a place.
@@ -206,7 +206,13 @@ impl SteppedPlan {
     }
 
     /// An entry leaves its place. Those behind it are to find what it had.
-    fn leave(&mut self, coflows: &mut Allocations, links: &[LinkId], id: CoflowId, which: Which) {
+    fn leave(
+        &mut self,
+        coflows: &mut Allocations,
+        links: &[LinkId],
+        id: CoflowId,
+        which: AllocationPart,
+    ) {
         self.unclaim(coflows, id, which);
         let allocation = &mut coflows[id];
         let part = allocation.part_mut(which);
@@ -251,7 +257,7 @@ impl SteppedPlan {
         state: &State,
         rank: Rank,
         group: Group,
-        which: Which,
+        which: AllocationPart,
     ) {
         if !self.by_layer {
             return;
@@ -274,7 +280,7 @@ impl SteppedPlan {
     }
 
     /// Takes back what an entry has claimed in the layer where it stands.
-    fn unclaim(&mut self, coflows: &mut Allocations, id: CoflowId, which: Which) {
+    fn unclaim(&mut self, coflows: &mut Allocations, id: CoflowId, which: AllocationPart) {
         let place = &mut coflows[id].part_mut(which).place;
         if let Some((rank, _)) = place.at.filter(|_| self.by_layer) {
             let counts = &mut self.claims[rank.layer() as usize];

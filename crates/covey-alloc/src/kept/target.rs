@@ -1,4 +1,4 @@
-//! Which coflow an entry serves, and which part of the coflow's allocation it decides.
+//! AllocationPart coflow an entry serves, and which part of the coflow's allocation it decides.
 
 use super::super::error::PlanError;
 use covey_core::CoflowId;
@@ -6,9 +6,9 @@ use covey_core::Demand;
 use covey_core::state::{CoflowState, State};
 use covey_core::{Entry, Group, Rank};
 
-/// Which part of a coflow's allocation an entry decides.
+/// AllocationPart part of a coflow's allocation an entry decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Which {
+pub enum AllocationPart {
     /// What the coflow's own entry gives in the end.
     Main,
     /// What the coflow's own entry gives before backfill, or from the coflow's own shares of links.
@@ -22,7 +22,7 @@ pub enum Which {
 pub struct PlacedEntry {
     pub rank: Rank,
     pub entry: Entry,
-    pub which: Which,
+    pub which: AllocationPart,
 }
 
 impl PlacedEntry {

@@ -4,7 +4,7 @@
 //! coflows that the plan names as a whole in the same order once more. Each adds what is *spare* at
 //! its links to its provisional share, and shares the sum among its flows.
 //!
-//! - Which coflow gets something: `Visit::visit`, where it filters the rule.
+//! - AllocationPart coflow gets something: `Visit::visit`, where it filters the rule.
 //! - How much it is offered: `find`, link by link.
 //! - How its flows share that: each rule's
 //!   [`in_backfill`](crate::rules::sharing::SharingRule::in_backfill) names a rule that leaves
@@ -25,7 +25,7 @@ use crate::free_capacity::FreeCapacity;
 use crate::kept::changes::Changes;
 use crate::kept::entry_allocation::EntryAllocation;
 use crate::kept::found_spare::is_same;
-use crate::kept::target::Which;
+use crate::kept::target::AllocationPart;
 use crate::rules::list;
 use crate::rules::sharing::can_send;
 use covey_core::CoflowId;
@@ -144,7 +144,8 @@ impl Visit<'_> {
         let mut is_reported = allocation.set_provisional(false, pass);
         if !stays {
             allocation.main.decided_in = pass;
-            is_reported |= allocation.decide(Which::Main, coflow, &entry, scratch, capacity)?;
+            is_reported |=
+                allocation.decide(AllocationPart::Main, coflow, &entry, scratch, capacity)?;
         }
         let (main, mine) = (&allocation.main, &mut allocation.spare);
         if is_new {

@@ -13,7 +13,7 @@ use crate::kept::allocations::Allocations;
 use crate::kept::asleep::Sleepers;
 use crate::kept::entry_allocation::Scratch;
 use crate::kept::idle::OpenFlowSearch;
-use crate::kept::target::{PlacedEntry, Which, checked};
+use crate::kept::target::{AllocationPart, PlacedEntry, checked};
 use covey_core::CoflowId;
 use covey_core::state::State;
 use covey_core::{Entry, Group};
@@ -41,7 +41,7 @@ pub struct Pass {
 pub struct Request<'a> {
     pub state: &'a State,
     pub id: CoflowId,
-    pub which: Which,
+    pub which: AllocationPart,
     pub entry: &'a Entry,
 }
 
@@ -59,7 +59,7 @@ impl Pass {
     ///
     /// # Errors
     /// When the plan is wrong.
-    pub fn serve(&mut self, state: &State, entry: &Entry) -> Result<Which, PlanError> {
+    pub fn serve(&mut self, state: &State, entry: &Entry) -> Result<AllocationPart, PlanError> {
         if let Group::Coflow(id) = entry.group
             && self.sleepers.sleeps_on(&mut self.coflows, &self.free, id, entry)?
         {
@@ -84,10 +84,10 @@ impl Pass {
 
     /// The part that the coflow's next entry for some of its flows decides. A coflow that sleeps wakes:
     /// only one that is served as a whole and nowhere else may sleep.
-    fn next_subset(&mut self, id: CoflowId) -> Which {
+    fn next_subset(&mut self, id: CoflowId) -> AllocationPart {
         self.sleepers.wake(&mut self.coflows, id);
         let pass = self.coflows.pass;
-        Which::Subset(self.coflows[id].subsets.take_next(pass))
+        AllocationPart::Subset(self.coflows[id].subsets.take_next(pass))
     }
 
     /// Serves the flows of an entry, unless nothing has changed since the previous decision.
@@ -138,7 +138,8 @@ impl Pass {
         let allocation = &mut self.coflows[id];
         for (l, link) in demand.links().iter().enumerate() {
             // Capacity that its own shares of links have given it is not free.
-            let own = if which == Which::Main { allocation.provisional.used(l) } else { 0.0 };
+            let own =
+                if which == AllocationPart::Main { allocation.provisional.used(l) } else { 0.0 };
             allocation.part_mut(which).before.push(usable(free, capacity, link.index()) + own);
         }
         let part = allocation.part_mut(which);
@@ -210,7 +211,13 @@ impl Pass {
     }
 
     /// An entry that got nothing is idle from now on, if its rule allows that.
-    fn may_begin_idle(&mut self, state: &State, id: CoflowId, which: Which, entry: &Entry) {
+    fn may_begin_idle(
+        &mut self,
+        state: &State,
+        id: CoflowId,
+        which: AllocationPart,
+        entry: &Entry,
+    ) {
         if self.coflows[id].part(which).is_empty() && self.coflows.may_idle(which, entry) {
             self.coflows[id].part_mut(which).begin_idle(state.coflow(id).demand());
         }

@@ -15,7 +15,7 @@ use super::link_shares::LinkShares;
 use super::pass::{Pass, Request};
 use crate::error::PlanError;
 use crate::free_capacity::NEGLIGIBLE;
-use crate::kept::target::{Which, checked};
+use crate::kept::target::{AllocationPart, checked};
 use covey_core::LinkId;
 use covey_core::sets::bits::set_bit;
 use covey_core::sets::marked_links::MarkedLinks;
@@ -151,7 +151,7 @@ impl PerPort {
             self.used.extend(pass.coflows[id].provisional.uses());
         }
         self.used.resize(demand.links().len(), 0.0);
-        pass.serve_part(Request { state, id, which: Which::Provisional, entry })?;
+        pass.serve_part(Request { state, id, which: AllocationPart::Provisional, entry })?;
         let now = pass.coflows[id].provisional.uses();
         for (link, (used, now)) in demand.links().iter().zip(self.used.iter().zip(now)) {
             if *used != now {

@@ -1,7 +1,7 @@
 //! The entries that have something, in the order in which they are served.
 
 use crate::kept::allocations::Allocations;
-use crate::kept::target::Which;
+use crate::kept::target::AllocationPart;
 use covey_core::CoflowId;
 use covey_core::Demand;
 use covey_core::state::State;
@@ -12,7 +12,7 @@ pub struct ServedEntries {
     /// Bytes per second that the first entry is offered at each link.
     pub offered: Vec<f64>,
     /// Entries that have something on this pass, in order.
-    takers: Vec<(CoflowId, Which)>,
+    takers: Vec<(CoflowId, AllocationPart)>,
     /// Working memory, by link of the fabric.
     free: Vec<f64>,
 }
@@ -24,7 +24,7 @@ impl ServedEntries {
     }
 
     /// An entry has something.
-    pub fn push(&mut self, id: CoflowId, which: Which) {
+    pub fn push(&mut self, id: CoflowId, which: AllocationPart) {
         self.takers.push((id, which));
     }
 

@@ -13,7 +13,7 @@ use covey_core::{Entry, Rank, Ranking};
 /// A pass over a plan that is kept.
 pub struct SteppedPass<'a> {
     pub pass: &'a mut Pass,
-    pub kept: &'a mut SteppedPlan,
+    pub stepped: &'a mut SteppedPlan,
     pub state: &'a State,
     pub ranking: &'a Ranking,
 }
@@ -28,7 +28,7 @@ impl SteppedPass<'_> {
         k: usize,
         entries: impl Iterator<Item = &'a (Rank, Entry)>,
     ) -> Result<(), PlanError> {
-        let all = &mut self.kept.steps;
+        let all = &mut self.stepped.steps;
         all.resize_with(all.len().max(k + 1), PassSteps::default);
         let mut steps = std::mem::take(&mut all[k]);
         steps.start_from_scratch(&self.pass.free);
@@ -37,12 +37,12 @@ impl SteppedPass<'_> {
             let which = self.pass.serve(self.state, entry)?;
             let demand = self.state.coflow(coflow_of(entry.group)).demand();
             let placed = PlacedEntry { rank: *rank, entry: *entry, which };
-            self.kept.stand(&mut self.pass.coflows, self.state, placed);
-            self.kept.set_all_dirty(demand);
+            self.stepped.stand(&mut self.pass.coflows, self.state, placed);
+            self.stepped.set_all_dirty(demand);
             self.end_step(placed, demand, &mut steps);
         }
         steps.end();
-        self.kept.steps[k] = steps;
+        self.stepped.steps[k] = steps;
         Ok(())
     }
 
@@ -51,7 +51,7 @@ impl SteppedPass<'_> {
     /// # Errors
     /// When the plan is wrong.
     pub fn serve_steps(&mut self, k: usize) -> Result<(), PlanError> {
-        let Some(steps) = self.kept.steps.get_mut(k) else { return Ok(()) };
+        let Some(steps) = self.stepped.steps.get_mut(k) else { return Ok(()) };
         let mut steps = std::mem::take(steps);
         steps.start(&self.pass.free);
         let mut result = Ok(());
@@ -61,7 +61,7 @@ impl SteppedPass<'_> {
             result = self.take_step(step, &mut steps);
         }
         steps.end();
-        self.kept.steps[k] = steps;
+        self.stepped.steps[k] = steps;
         result
     }
 
@@ -85,7 +85,7 @@ impl SteppedPass<'_> {
             PassStep::Comes(placed) => (placed, false),
             PassStep::Called(rank) => {
                 let Some(&entry) = self.ranking.entries.get(&rank) else { return Ok(()) };
-                let which = self.kept.part_of(&mut self.pass.coflows, entry.group);
+                let which = self.stepped.part_of(&mut self.pass.coflows, entry.group);
                 let id = coflow_of(entry.group);
                 self.pass.coflows[id].part_mut(which).place.waits.end(rank, steps);
                 (PlacedEntry { rank, entry, which }, false)
@@ -95,10 +95,10 @@ impl SteppedPass<'_> {
         let id = placed.coflow();
         let demand = self.state.coflow(id).demand();
         let Pass { coflows, free, search, .. } = &mut *self.pass;
-        free.open_and_dirty_in(demand.set(), &mut self.kept.open_before);
-        self.kept.dirty_before.clear();
+        free.open_and_dirty_in(demand.set(), &mut self.stepped.open_before);
+        self.stepped.dirty_before.clear();
         let dirty = demand.set().words().iter().map(|word| free.dirty.words()[word.at as usize]);
-        self.kept.dirty_before.extend(dirty);
+        self.stepped.dirty_before.extend(dirty);
         let part = coflows[id].part_mut(which);
         let is_idle = part.idle.is();
         if stays && is_idle && part.decided == Some((entry.group, entry.rule)) {
@@ -111,11 +111,11 @@ impl SteppedPass<'_> {
         if stays && !is_idle {
             self.pass.serve_part(Request { state: self.state, id, which, entry: &entry })?;
         } else {
-            self.kept.dirty_before.fill(u64::MAX);
+            self.stepped.dirty_before.fill(u64::MAX);
             self.serve_at_new_place(placed, demand, steps)?;
         }
         self.end_step(placed, demand, steps);
-        steps.call_at(demand.set(), &self.kept.open_before, &self.pass.free);
+        steps.call_at(demand.set(), &self.stepped.open_before, &self.pass.free);
         Ok(())
     }
 
@@ -123,7 +123,7 @@ impl SteppedPass<'_> {
     fn end_step(&mut self, placed: PlacedEntry, demand: &Demand, steps: &mut PassSteps) {
         let Pass { coflows, free, .. } = &mut *self.pass;
         let capacity = self.state.fabric().capacity();
-        self.kept.end_step(coflows, demand, placed, steps, free, capacity);
+        self.stepped.end_step(coflows, demand, placed, steps, free, capacity);
     }
 
     /// Serves an entry at a place where no entry had anything on the previous pass.
@@ -159,7 +159,7 @@ impl SteppedPass<'_> {
         if part.before.is_empty() {
             part.decided = None;
         }
-        let found = &mut self.kept.found;
+        let found = &mut self.stepped.found;
         steps.find_free(demand, free, found);
         let capacity = self.state.fabric().capacity();
         let part = coflows[id].part_mut(which);

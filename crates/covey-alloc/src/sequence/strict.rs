@@ -13,14 +13,14 @@ use covey_core::{Entry, Rank, Ranking};
 /// When the plan is wrong.
 pub fn serve_all(
     pass: &mut Pass,
-    kept: &mut SteppedPlan,
+    stepped: &mut SteppedPlan,
     state: &State,
     ranking: &Ranking,
 ) -> Result<(), PlanError> {
     pass.served.start();
     pass.served.offered.clear();
     pass.served.offered.extend_from_slice(state.fabric().capacity());
-    serve_in_order(pass, kept, state, ranking, 0, ranking.entries.iter())
+    serve_in_order(pass, stepped, state, ranking, 0, ranking.entries.iter())
 }
 
 /// Serves some entries of a plan, one after another: all of them, or, where the plan is kept, those
@@ -30,17 +30,17 @@ pub fn serve_all(
 /// When the plan is wrong.
 pub fn serve_in_order<'a>(
     pass: &mut Pass,
-    kept: &mut SteppedPlan,
+    stepped: &mut SteppedPlan,
     state: &State,
     ranking: &Ranking,
     k: usize,
     mut entries: impl Iterator<Item = &'a (Rank, Entry)>,
 ) -> Result<(), PlanError> {
-    if !kept.goes_by_steps {
+    if !stepped.goes_by_steps {
         entries.try_for_each(|(_, entry)| pass.serve(state, entry).map(drop))
     } else if pass.is_from_scratch {
-        SteppedPass { pass, kept, state, ranking }.serve_all(k, entries)
+        SteppedPass { pass, stepped, state, ranking }.serve_all(k, entries)
     } else {
-        SteppedPass { pass, kept, state, ranking }.serve_steps(k)
+        SteppedPass { pass, stepped, state, ranking }.serve_steps(k)
     }
 }

@@ -59,7 +59,7 @@ impl WeightedLayers {
     pub fn serve(
         &mut self,
         pass: &mut Pass,
-        kept: &mut SteppedPlan,
+        stepped: &mut SteppedPlan,
         state: &State,
         ranking: &Ranking,
     ) -> Result<(), PlanError> {
@@ -68,7 +68,7 @@ impl WeightedLayers {
         }
         let capacity = state.fabric().capacity();
         let used = ranking.weights.len();
-        self.start(pass, kept, state, ranking)?;
+        self.start(pass, stepped, state, ranking)?;
         let mut entries = ranking.entries.iter().peekable();
         for k in 0..used {
             let (layer, below) = self.layers[k..used].split_at_mut(1);
@@ -79,7 +79,7 @@ impl WeightedLayers {
             layer.lend(pass);
             pass.free.refresh_open(capacity);
             pass.served.start();
-            let result = serve_in_order(pass, kept, state, ranking, k, of_layer);
+            let result = serve_in_order(pass, stepped, state, ranking, k, of_layer);
             layer.lend(pass);
             result?;
             layer.leave(&self.first, &self.changed, &mut pass.free.dirty);
@@ -95,7 +95,7 @@ impl WeightedLayers {
     fn start(
         &mut self,
         pass: &mut Pass,
-        kept: &SteppedPlan,
+        stepped: &SteppedPlan,
         state: &State,
         ranking: &Ranking,
     ) -> Result<(), PlanError> {
@@ -105,8 +105,8 @@ impl WeightedLayers {
             layer.start(state.fabric().links());
             layer.weight = *weight;
         }
-        if kept.goes_by_steps && !pass.is_from_scratch {
-            for (layer, claims) in self.layers.iter_mut().zip(&kept.claims) {
+        if stepped.goes_by_steps && !pass.is_from_scratch {
+            for (layer, claims) in self.layers.iter_mut().zip(&stepped.claims) {
                 layer.present.extend(claims.links());
             }
         } else {
@@ -140,7 +140,7 @@ impl Layer {
         self.present.start(links);
         if self.offered.len() != links {
             self.before.start(links);
-            // Memory that is never written is never there.
+            // Zeros cost nothing until a page is written.
             for amounts in [&mut self.offered, &mut self.free, &mut self.left, &mut self.kept_back]
             {
                 *amounts = vec![0.0; links];
@@ -166,7 +166,7 @@ impl Layer {
         self.present.words()[at] | self.before.words()[at]
     }
 
-    /// Makes `mine` the `dirty` links that the layer looks at.
+    /// Makes `mine`, which the entries of the layer go by, those of the `dirty` links where it has flows or had some.
     fn see(&self, dirty: &MarkedLinks, mine: &mut MarkedLinks) {
         mine.clear();
         for at in dirty.used_words() {
@@ -174,8 +174,8 @@ impl Layer {
         }
     }
 
-    /// Divides the `rest` of dirty links between this layer and those `below`. Makes `changed` the links at which
-    /// another amount is kept back than on the previous pass.
+    /// Divides the `rest` of dirty links between this layer and those `below`. At other links, all amounts are those of
+    /// the previous pass. Makes `changed` the links at which another amount is kept back than then.
     fn offer(
         &mut self,
         below: &[Layer],

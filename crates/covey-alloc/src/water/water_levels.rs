@@ -1,4 +1,4 @@
-//! Max-min fairness of one class on any paths, kept up to date as flows come and go.
+//! Max-min fairness of one class, or of one coflow, on any paths, kept up to date as flows come and go.
 //!
 //! Every bundle is attached to the link that limits it, and its rate is that link's water level. A link is
 //! *full* if its level is finite. Rates are max-min fair when three things hold:
