@@ -196,9 +196,9 @@ pub(crate) struct Reason<'a> {
 pub(crate) struct TaskInfo<'a> {
     #[serde(rename = "Index")]
     pub index: u32,
-    #[serde(rename = "Launch Time")]
+    #[serde(deserialize_with = "bounded", rename = "Launch Time")]
     pub launch_ms: u64,
-    #[serde(rename = "Finish Time")]
+    #[serde(deserialize_with = "bounded", rename = "Finish Time")]
     pub finish_ms: u64,
     #[serde(borrow, rename = "Executor ID")]
     pub executor: Cow<'a, str>,
@@ -210,7 +210,7 @@ pub(crate) struct TaskInfo<'a> {
 
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct Metrics {
-    #[serde(default, rename = "Executor Run Time")]
+    #[serde(deserialize_with = "bounded", default, rename = "Executor Run Time")]
     pub run_ms: u64,
     #[serde(rename = "Shuffle Read Metrics")]
     pub read: Option<ReadMetrics>,
@@ -220,22 +220,50 @@ pub(crate) struct Metrics {
 
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct ReadMetrics {
-    #[serde(default, rename = "Remote Blocks Fetched")]
+    #[serde(deserialize_with = "bounded", default, rename = "Remote Blocks Fetched")]
     pub remote_blocks: u64,
-    #[serde(default, rename = "Local Blocks Fetched")]
+    #[serde(deserialize_with = "bounded", default, rename = "Local Blocks Fetched")]
     pub local_blocks: u64,
-    #[serde(default, rename = "Fetch Wait Time")]
+    #[serde(deserialize_with = "bounded", default, rename = "Fetch Wait Time")]
     pub wait_ms: u64,
-    #[serde(default, rename = "Remote Bytes Read")]
+    #[serde(deserialize_with = "bounded", default, rename = "Remote Bytes Read")]
     pub remote: u64,
-    #[serde(default, rename = "Local Bytes Read")]
+    #[serde(deserialize_with = "bounded", default, rename = "Local Bytes Read")]
     pub local: u64,
 }
 
 #[derive(Debug, Default, Deserialize)]
 pub(crate) struct WriteMetrics {
-    #[serde(default, rename = "Shuffle Bytes Written")]
+    #[serde(deserialize_with = "bounded", default, rename = "Shuffle Bytes Written")]
     pub bytes: u64,
-    #[serde(default, rename = "Shuffle Records Written")]
+    #[serde(deserialize_with = "bounded", default, rename = "Shuffle Records Written")]
     pub records: u64,
+}
+
+/// Most of any number that a task has, bytes and times alike: sums over four million tasks stay below 64 bits.
+const MOST: u64 = 1 << 42;
+
+/// A number that sums can hold.
+fn bounded<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
+    let number = u64::deserialize(from)?;
+    if number > MOST {
+        let text = format!("expected a number of at most {MOST}, found {number}");
+        return Err(serde::de::Error::custom(text));
+    }
+    Ok(number)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_number_that_sums_cannot_hold_is_refused() {
+        let written = |bytes: u64| {
+            serde_json::from_str::<WriteMetrics>(&format!("{{\"Shuffle Bytes Written\":{bytes}}}"))
+        };
+        assert_eq!(written(MOST).expect("a number").bytes, MOST);
+        let error = written(MOST + 1).expect_err("too large");
+        assert!(error.to_string().contains("at most 4398046511104"), "{error}");
+    }
 }
