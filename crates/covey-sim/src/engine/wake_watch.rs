@@ -207,7 +207,7 @@ impl Sent<'_> {
             Wake::WhenPassed(id, link, bytes) => self.when_sent(id, Some(link), bytes, horizon),
             Wake::WhenDagSent(external, bytes) => self.when_dag_sent(external, bytes, horizon),
             Wake::WhenFlowSent(id, bytes) => {
-                let time = self.flows.when_flow_sent(self.traffic, id, bytes);
+                let time = self.flows.when_flow_sent(self.traffic, id, bytes, horizon);
                 Due::at(time, self.now())
             }
         }

@@ -137,9 +137,16 @@ impl CoflowFluids {
         self.fluids[id.index()].when_sent(bytes)
     }
 
-    /// The time at which the first flow of a coflow will have sent `bytes` if rates stay.
-    pub(crate) fn when_flow_sent(&self, state: &State, id: CoflowId, bytes: f64) -> Time {
-        self.fluids[id.index()].when_flow_sent(state.coflow(id), bytes)
+    /// The time at which the first flow of a coflow will have sent `bytes` if rates stay. The time
+    /// need not be exact if it is not earlier than the `horizon`.
+    pub(crate) fn when_flow_sent(
+        &self,
+        state: &State,
+        id: CoflowId,
+        bytes: f64,
+        horizon: Time,
+    ) -> Time {
+        self.fluids[id.index()].when_flow_sent(state.coflow(id), bytes, horizon)
     }
 
     /// Finds the coflows that reach a threshold at a link by `now`. [`CoflowFluids::found`] has them in

@@ -101,11 +101,17 @@ impl Integration {
     }
 
     /// The time at which the first flow of a coflow will have sent `bytes` if rates stay.
-    pub(crate) fn when_flow_sent(&self, traffic: &Traffic, id: CoflowId, bytes: f64) -> Time {
+    pub(crate) fn when_flow_sent(
+        &self,
+        traffic: &Traffic,
+        id: CoflowId,
+        bytes: f64,
+        horizon: Time,
+    ) -> Time {
         if self.is_flow_level() {
             self.readings(traffic).when_flow_sent(id, bytes)
         } else {
-            self.coflows.when_flow_sent(traffic.state(), id, bytes)
+            self.coflows.when_flow_sent(traffic.state(), id, bytes, horizon)
         }
     }
 

@@ -137,6 +137,12 @@ impl Services {
         self.all[limit].level
     }
 
+    /// The highest level of a limit that has clients, in bytes per second.
+    pub fn fastest(&self) -> f64 {
+        let used = self.all[..self.limits].iter().filter(|service| service.clients > 0);
+        used.fold(0.0, |fastest, service| service.level.max(fastest))
+    }
+
     /// Changes the level of a limit from `now` on.
     pub fn set_level(&mut self, limit: usize, level: f64, now: Time) {
         let service = &mut self.all[limit];

@@ -14,11 +14,14 @@
 //!   allocator has booked. What it has sent beyond the scale counts towards `y` when shares are decided again: for flows
 //!   whose own rate has stopped, when a flow of the coflow ends; for all flows, before the policy looks.
 
+use std::cell::Cell;
+
 use covey_alloc::{CoflowAllocation, FlowRate};
 use covey_core::state::Progress;
 use covey_core::{Demand, Time, rounded_bytes};
 
 use super::super::services::Services;
+use super::longest::Longest;
 use super::private::{Private, PrivateLimits};
 use super::proportional::Proportional;
 
@@ -42,6 +45,7 @@ pub(crate) struct Fluid {
     pub(super) proportional: Proportional,
     /// Whether shares in proportion to bytes left are held as booked; see the module.
     holds: bool,
+    pub(super) longest: Cell<Longest>,
 }
 
 impl Fluid {
@@ -58,6 +62,7 @@ impl Fluid {
             private: PrivateLimits::default(),
             proportional: Proportional::none(),
             holds: false,
+            longest: Cell::default(),
         }
     }
 
@@ -65,6 +70,7 @@ impl Fluid {
     pub(crate) fn resume(&mut self, now: Time, sent: f64) {
         self.anchor = now;
         self.sent = sent;
+        self.longest.take();
         self.halt();
     }
 
@@ -299,6 +305,7 @@ impl Fluid {
         self.services.update();
         self.rate = allocation.total();
         self.next = self.next_end();
+        self.longest.set(self.longest.get().carry(now, || self.fastest()));
     }
 
     /// Makes all levels zero until there are levels again. The flows stay attached, so a coflow that
@@ -470,6 +477,15 @@ impl Fluid {
     /// The private limit of a flow, if it has one.
     fn private_limit_of(&self, position: usize) -> Option<usize> {
         self.services.limit_of(position).filter(|limit| *limit >= self.links)
+    }
+
+    /// The maximum rate of a flow, in bytes per second.
+    pub(super) fn fastest(&self) -> f64 {
+        if self.proportional.first_s() < f64::INFINITY {
+            // Such a rate depends on what is left of the flow: no bound is kept.
+            return f64::INFINITY;
+        }
+        self.services.fastest()
     }
 
     /// The time of the next end of a flow, by all rates together.

@@ -3,34 +3,45 @@
 use covey_core::Time;
 use covey_core::state::CoflowState;
 
+use super::super::readings::Pace;
 use super::coflow_fluid::Fluid;
+use super::longest::{First, when};
 
 impl Fluid {
     /// The time at which the first flow of `coflow`, which may have ended, will have sent `bytes`
-    /// if rates stay.
-    pub(crate) fn when_flow_sent(&self, coflow: &CoflowState, bytes: f64) -> Time {
+    /// if rates stay. The time need not be exact if it is not earlier than the `horizon`.
+    pub(crate) fn when_flow_sent(&self, coflow: &CoflowState, bytes: f64, horizon: Time) -> Time {
         if coflow.finished_longest() >= bytes {
             return self.anchor;
         }
-        let times = coflow.demand().active().map(|position| self.when(coflow, position, bytes));
-        times.fold(Time::NEVER, Time::min)
+        let longest = self.longest.get();
+        longest.answer(bytes, horizon).unwrap_or_else(|| {
+            let found = self.find_first(coflow, bytes);
+            let fastest = || self.fastest();
+            self.longest.set(longest.found(bytes, found, self.anchor, fastest));
+            found.time
+        })
     }
 
-    /// The time at which an unfinished flow will have sent `bytes`.
+    /// The time at which the first unfinished flow will have sent `bytes`, and the maximum number
+    /// of bytes sent by a flow at the anchor.
+    fn find_first(&self, coflow: &CoflowState, bytes: f64) -> First {
+        let paces = coflow.demand().active().map(|position| self.pace(coflow, position));
+        paces.fold(First { time: Time::NEVER, most: 0.0 }, |first, Pace { sent, rate }| First {
+            time: first.time.min(when(sent, bytes, rate, self.anchor)),
+            most: first.most.max(sent),
+        })
+    }
+
+    /// Bytes sent by an unfinished flow at the anchor, and its rate.
     #[inline] // Called for each flow.
-    fn when(&self, coflow: &CoflowState, position: usize, bytes: f64) -> Time {
+    fn pace(&self, coflow: &CoflowState, position: usize) -> Pace {
         let progress = coflow.progress();
         let sent = progress.size[position] - self.left(progress, position, self.anchor);
         let rate = match self.services.limit_of(position) {
             Some(limit) => self.services.level(limit),
             None => progress.left[position] * self.proportional.level(position, progress.scale),
         };
-        if sent >= bytes {
-            self.anchor
-        } else if rate > 0.0 {
-            self.anchor + (bytes - sent) / rate
-        } else {
-            Time::NEVER
-        }
+        Pace { sent, rate }
     }
 }

@@ -2,6 +2,7 @@
 
 mod coflow_fluid;
 mod first_flow;
+mod longest;
 mod private;
 mod proportional;
 
