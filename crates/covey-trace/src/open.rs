@@ -109,13 +109,16 @@ fn open_either(
     if item == "-" {
         return read_either(io::stdin().lock(), "standard input", records, notes);
     }
-    let file = File::open(Path::new(item)).map_err(|error| {
+    let mut file = File::open(Path::new(item)).map_err(|error| {
         let error = TraceError::io(item, error);
         match builtin::suggestion(item) {
             Some(meant) => error.suggesting(&meant),
             None => error,
         }
     })?;
+    if records.read_parquet(&mut file, item)? {
+        return Ok(None);
+    }
     read_either(BufReader::with_capacity(1 << 16, file), item, records, notes)
 }
 

@@ -13,6 +13,7 @@ mod gzip;
 mod hosts;
 mod observe;
 mod others;
+mod parquet;
 mod records;
 mod sources;
 mod stats;

@@ -5,7 +5,7 @@ use crate::records;
 /// The first bytes of binary files, and what such a file is.
 const BINARY: &[(&[u8], &str)] = &[
     (b"PK\x03\x04", "a zip archive: unpack it first, as with unzip -p FILE | covey … -"),
-    (b"PAR1", "a Parquet file: write its rows as JSON lines or CSV first"),
+    (b"PAR1", "a Parquet file: name it as a file, neither compressed nor through a pipe"),
     (b"Obj\x01", "an Avro file: write its rows as JSON lines first"),
     (b"ORC", "an ORC file: write its rows as JSON lines first"),
     (b"SQLite format 3\0", "an SQLite database: write its rows as JSON lines or CSV first"),

@@ -28,6 +28,7 @@ mod nfdump;
 mod nfdump_json;
 mod nfdump_lines;
 mod options;
+mod parquet;
 mod protocols;
 mod record;
 mod scalar;
@@ -211,8 +212,22 @@ impl Reader {
         if file == "-" {
             return self.read(buffered(Box::new(io::stdin().lock())), "standard input");
         }
-        let source = File::open(Path::new(file)).map_err(|e| TraceError::io(file, e))?;
+        let mut source = File::open(Path::new(file)).map_err(|e| TraceError::io(file, e))?;
+        if self.read_parquet(&mut source, file)? {
+            return Ok(());
+        }
         self.read(buffered(Box::new(source)), file)
+    }
+
+    /// Reads a file if it is one of Parquet; says whether it is.
+    pub(crate) fn read_parquet(&mut self, file: &mut File, name: &str) -> Result<bool, TraceError> {
+        let io = |e| TraceError::io(name, e);
+        if !parquet::is_parquet(file).map_err(io)? {
+            return Ok(false);
+        }
+        self.draft.begin_file();
+        let file = file.try_clone().map_err(io)?;
+        parquet::read(file, name, self.columns.as_ref(), &mut self.draft).map(|()| true)
     }
 
     /// All records of all sources.
