@@ -26,11 +26,11 @@ demo: ## Build what simulates, compare seven policies on a synthetic hour, write
 	@echo 'The same with plots: $(CURDIR)/out/demo.html (open it in a browser)'
 
 test: ## Run all tests
-	@# In parallel, because one core is free to compile while tests run.
-	$(MAKE) --no-print-directory --jobs=2 rust python jvm
+	@# In parallel, because one core is free to compile while tests run, and Maven waits for what it fetches.
+	$(MAKE) --no-print-directory --jobs=3 rust python jvm
 
 rust: ## Test all but the Python package
-	@# Cargo should use all cores, not the two jobs of `test`.
+	@# Cargo should use all cores, not the jobs of `test`.
 	env -u MAKEFLAGS cargo test --locked --workspace --exclude covey-python
 
 python: ## Check and test the Python package alone
