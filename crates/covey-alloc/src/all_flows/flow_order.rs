@@ -5,7 +5,7 @@ use covey_core::OptionalIndex;
 use covey_core::Ordered;
 use covey_core::Time;
 
-/// AllocationPart flow goes first.
+/// Which flow goes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub enum Precedence {
     /// The flow that joined first.

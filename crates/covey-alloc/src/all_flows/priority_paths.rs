@@ -58,7 +58,7 @@ pub struct PriorityPaths {
     overtaken: Vec<u32>,
 }
 
-/// AllocationPart flow looks for capacity. Of the same priority, one that waits at a link comes first.
+/// Which flow looks for capacity. Of the same priority, one that waits at a link comes first.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 enum Looking {
     /// The first flow that waits at a link.

@@ -1,4 +1,4 @@
-//! AllocationPart entry of a plan with classes names a flow first.
+//! Which entry of a plan with classes names a flow first.
 
 use crate::error::PlanError;
 use covey_core::state::State;

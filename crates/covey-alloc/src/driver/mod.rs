@@ -62,7 +62,7 @@ impl<'p> Driver<'p> {
         self.traffic
     }
 
-    /// AllocationPart events the policy asks for.
+    /// Which events the policy asks for.
     pub fn wants(&self) -> Wants {
         self.wants
     }

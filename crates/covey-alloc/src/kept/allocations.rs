@@ -79,7 +79,7 @@ impl Allocations {
         self.by_coflow.get_mut(id.index())
     }
 
-    /// AllocationPart part of a coflow's allocation its own entry decides on this pass.
+    /// Which part of a coflow's allocation its own entry decides on this pass.
     pub fn whole(&self) -> AllocationPart {
         if self.is_provisional { AllocationPart::Provisional } else { AllocationPart::Main }
     }

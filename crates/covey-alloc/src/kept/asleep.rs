@@ -19,7 +19,7 @@ use covey_core::{Entry, Group, Rule};
 /// A coflow with links in more words than this does not sleep: there are few such coflows.
 const MAX_WORDS: usize = 5;
 
-/// AllocationPart coflows sleep.
+/// Which coflows sleep.
 #[derive(Debug, Default)]
 pub struct Sleepers {
     by_coflow: Vec<Asleep>,

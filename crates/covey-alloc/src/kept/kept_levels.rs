@@ -28,7 +28,7 @@ const FEW: usize = 8;
 /// If another amount may be free at more than one of so many links, all are looked at.
 const LINKS_PER_UNSEEN: usize = 8;
 
-/// AllocationPart flows of a coflow share, and what each of them counts for.
+/// Which flows of a coflow share, and what each of them counts for.
 #[derive(Debug, Clone, Copy)]
 pub enum Members<'a> {
     /// All active flows, each for one.

@@ -1,4 +1,4 @@
-//! AllocationPart entries of a kept plan have a step on an allocation pass.
+//! Which entries of a kept plan have a step on an allocation pass.
 //!
 //! Of thousands of coflows present few have anything, for each takes all of some link. A pass makes
 //! a *step* at each entry that has something and finds another amount, at each that is new or has

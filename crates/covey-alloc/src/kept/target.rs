@@ -1,4 +1,4 @@
-//! AllocationPart coflow an entry serves, and which part of the coflow's allocation it decides.
+//! Which coflow an entry serves, and which part of the coflow's allocation it decides.
 
 use super::super::error::PlanError;
 use covey_core::CoflowId;
@@ -6,7 +6,7 @@ use covey_core::Demand;
 use covey_core::state::{CoflowState, State};
 use covey_core::{Entry, Group, Rank};
 
-/// AllocationPart part of a coflow's allocation an entry decides.
+/// Which part of a coflow's allocation an entry decides.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum AllocationPart {
     /// What the coflow's own entry gives in the end.

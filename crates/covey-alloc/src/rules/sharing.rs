@@ -63,7 +63,7 @@ pub trait SharingRule {
 #[derive(Debug)]
 pub struct EntryFlows<'a> {
     pub coflow: &'a CoflowState,
-    /// AllocationPart of the coflow's flows.
+    /// Which of the coflow's flows.
     pub group: Group,
     /// Capacity of each link of the fabric.
     pub capacity: &'a [f64],

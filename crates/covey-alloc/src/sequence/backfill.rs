@@ -4,7 +4,7 @@
 //! coflows that the plan names as a whole in the same order once more. Each adds what is *spare* at
 //! its links to its provisional share, and shares the sum among its flows.
 //!
-//! - AllocationPart coflow gets something: `Visit::visit`, where it filters the rule.
+//! - Which coflow gets something: `Visit::visit`, where it filters the rule.
 //! - How much it is offered: `find`, link by link.
 //! - How its flows share that: each rule's
 //!   [`in_backfill`](crate::rules::sharing::SharingRule::in_backfill) names a rule that leaves

@@ -1,4 +1,4 @@
-//! AllocationPart share of each link is a coflow's own ([`Ranking::link_shares`](covey_core::Ranking)).
+//! Which share of each link is a coflow's own ([`Ranking::link_shares`](covey_core::Ranking)).
 //!
 //! Few links have been divided in another way since the previous plan. A plan that is kept names them; in
 //! another plan all links are compared. Only links that differ are looked at.
