@@ -2,6 +2,7 @@
 
 import json
 import pickle
+import re
 import subprocess
 from decimal import Decimal
 from pathlib import Path
@@ -21,6 +22,25 @@ def test_a_trace_is_read_from_a_file_or_a_text(tmp_path: Path, tiny: covey.Trace
     assert tiny.coflows["coflow_id"] == ["1", "2"]
     assert tiny.coflows["width"] == [1, 2]
     assert tiny.info()["coflows"] == 2
+
+
+def test_several_tables_with_columns_of_any_name_are_one_trace(tmp_path: Path) -> None:
+    monday, tuesday = tmp_path / "monday.csv", tmp_path / "tuesday.csv"
+    monday.write_text("ts,client,server,n,job\n0,web-1,db-1,2000000,7\n0,web-2,db-1,1000000,7\n")
+    tuesday.write_text("ts,client,server,n,job\n5,web-1,db-2,3000000,secret\n")
+    columns = {"start": "ts", "src": "client", "dst": "server", "bytes": "n", "coflow": "job"}
+    both = covey.load_trace(monday, tuesday, columns=columns)
+    assert (len(both), both.flows, both.bytes) == (2, 3, 6_000_000)
+    assert both.coflows["coflow_id"] == ["7", "secret"]
+    names = {b"web-1", b"web-2", b"db-1", b"db-2", b"secret"}
+    assert names <= set(re.findall(rb"[\w-]+", both.dumps()))
+    hidden = covey.load_trace(monday, tuesday, columns=columns, anonymise=True)
+    assert not names & set(re.findall(rb"[\w-]+", hidden.dumps()))
+    assert hidden.name == "anonymised"
+    cct_s = [covey.simulate(trace, "sebf").per_coflow["cct_s"] for trace in (both, hidden)]
+    assert cct_s[0] == cct_s[1]
+    with pytest.raises(covey.InputError, match="nobody"):
+        covey.load_trace(monday, columns=columns | {"dst": "nobody"})
 
 
 def test_a_generated_trace_has_its_parameters() -> None:

@@ -42,6 +42,17 @@ def test_two_applications_gain_where_links_are_slow(logs: Path) -> None:
     assert found.replays["job_least_s"][1] < found.replays["job_most_s"][1]
 
 
+def test_results_without_names_are_the_same(logs: Path) -> None:
+    with_names, without = (
+        covey.whatif(logs, policies=["fair", "sebf"], anonymise=anonymise)
+        for anonymise in (False, True)
+    )
+    assert with_names.replays["job_least_s"] == without.replays["job_least_s"]
+    assert "report" in str(with_names)
+    found = str(without.summary()) + str(without) + without._repr_html_()
+    assert not [name for name in ("report", "queries", str(logs)) if name in found]
+
+
 def test_errors_name_what_is_wrong(tmp_path: Path) -> None:
     with pytest.raises(covey.InputError, match="absent"):
         covey.whatif(tmp_path / "absent")
