@@ -84,13 +84,13 @@ pub(crate) struct ApplicationStart<'a> {
     pub name: Cow<'a, str>,
     #[serde(borrow, default, rename = "App ID")]
     pub id: Option<Cow<'a, str>>,
-    #[serde(rename = "Timestamp")]
+    #[serde(deserialize_with = "bounded", rename = "Timestamp")]
     pub time_ms: u64,
 }
 
 #[derive(Debug, Deserialize)]
 pub(crate) struct ApplicationEnd {
-    #[serde(rename = "Timestamp")]
+    #[serde(deserialize_with = "bounded", rename = "Timestamp")]
     pub time_ms: u64,
 }
 
@@ -98,7 +98,7 @@ pub(crate) struct ApplicationEnd {
 pub(crate) struct JobStart {
     #[serde(rename = "Job ID")]
     pub id: u32,
-    #[serde(default, rename = "Submission Time")]
+    #[serde(deserialize_with = "bounded", default, rename = "Submission Time")]
     pub time_ms: u64,
     #[serde(default, rename = "Stage Infos")]
     pub stages: Vec<StageOutline>,
@@ -110,7 +110,7 @@ pub(crate) struct JobStart {
 pub(crate) struct JobEnd {
     #[serde(rename = "Job ID")]
     pub id: u32,
-    #[serde(default, rename = "Completion Time")]
+    #[serde(deserialize_with = "bounded", default, rename = "Completion Time")]
     pub time_ms: u64,
 }
 
@@ -145,9 +145,9 @@ pub(crate) struct StageInfo<'a> {
     pub rdds: Vec<Rdd>,
     #[serde(default, rename = "Parent IDs")]
     pub parents: Vec<u32>,
-    #[serde(rename = "Submission Time")]
+    #[serde(deserialize_with = "bounded_if_there", default, rename = "Submission Time")]
     pub submitted_ms: Option<u64>,
-    #[serde(rename = "Completion Time")]
+    #[serde(deserialize_with = "bounded_if_there", default, rename = "Completion Time")]
     pub completed_ms: Option<u64>,
     #[serde(borrow, default, rename = "Accumulables")]
     pub accumulables: Vec<Accumulable<'a>>,
@@ -163,12 +163,13 @@ pub(crate) struct Accumulable<'a> {
 }
 
 impl Accumulable<'_> {
-    /// The value, if it is a whole number.
+    /// The value, if it is a whole number that sums can hold.
     pub fn number(&self) -> Option<u64> {
-        match self.value.as_ref()? {
+        let number = match self.value.as_ref()? {
             serde_json::Value::String(text) => text.parse().ok(),
             other => other.as_u64(),
-        }
+        };
+        number.filter(|&number| number <= MOST)
     }
 }
 
@@ -240,8 +241,15 @@ pub(crate) struct WriteMetrics {
     pub records: u64,
 }
 
-/// Most of any number that a task has, bytes and times alike: sums over four million tasks stay below 64 bits.
+/// Most of any number in a log, bytes and times alike: sums over four million tasks stay below 64 bits.
 const MOST: u64 = 1 << 42;
+
+/// A number that sums can hold, or none.
+fn bounded_if_there<'de, D: serde::Deserializer<'de>>(from: D) -> Result<Option<u64>, D::Error> {
+    #[derive(Deserialize)]
+    struct Bounded(#[serde(deserialize_with = "bounded")] u64);
+    Ok(Option::<Bounded>::deserialize(from)?.map(|Bounded(number)| number))
+}
 
 /// A number that sums can hold.
 fn bounded<'de, D: serde::Deserializer<'de>>(from: D) -> Result<u64, D::Error> {
@@ -265,5 +273,11 @@ mod tests {
         assert_eq!(written(MOST).expect("a number").bytes, MOST);
         let error = written(MOST + 1).expect_err("too large");
         assert!(error.to_string().contains("at most 4398046511104"), "{error}");
+        let stage = |time: u64| {
+            let info = format!("{{\"Stage ID\":0,\"Submission Time\":{time}}}");
+            serde_json::from_str::<StageInfo<'_>>(&info).map(|info| info.submitted_ms)
+        };
+        assert_eq!(stage(MOST).expect("a time"), Some(MOST));
+        assert!(stage(MOST + 1).is_err());
     }
 }

@@ -35,7 +35,7 @@ impl Source {
     /// What messages and reports call it. Names of files may say whose they are.
     pub fn name(&self) -> String {
         if self.anonymise {
-            return "a trace without names".to_owned();
+            return "anonymised".to_owned();
         }
         let name = |item: &String| match item.as_str() {
             "-" => "standard input".to_owned(),

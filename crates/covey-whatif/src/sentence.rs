@@ -47,7 +47,7 @@ pub(crate) fn sentence(whatif: &WhatIf) -> String {
     {
         let share = percent(ceiling);
         answer += &format!(
-            " Tasks waited for fetches for {share} % of their time: a faster network saves no more."
+            " In the log tasks waited for fetches for {share} % of their time: a better network than its own saves no more."
         );
     }
     answer

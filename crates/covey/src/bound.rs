@@ -31,7 +31,7 @@ pub struct Bound {
     #[arg(long, value_name = "FABRIC", default_value = FABRIC)]
     fabric: String,
     /// Speed of each port in each direction: 1gbps, 100mbps, 128MiB/s
-    #[arg(long, value_name = "RATE", default_value = PORT_RATE)]
+    #[arg(long, alias = "link-rate", value_name = "RATE", default_value = PORT_RATE)]
     port_rate: String,
     /// Print one JSON object instead of text
     #[arg(long)]

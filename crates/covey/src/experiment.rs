@@ -25,7 +25,7 @@ pub struct Arguments {
     fabric: String,
     /// Speed of each port in each direction: 1gbps, 100mbps, 128MiB/s [default: 1gbps, or that of
     /// the simulator that --sim emulates]
-    #[arg(long, value_name = "RATE")]
+    #[arg(long, alias = "link-rate", value_name = "RATE")]
     port_rate: Option<String>,
     /// Share of each port's processor available for compressing: a number from 0 to 1, or a CSV
     /// file with the header port,from_s,share and a line for each change (* is all ports)

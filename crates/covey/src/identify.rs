@@ -140,7 +140,7 @@ impl Identify {
         let groups = identify(&records.flows, &metric, self.algorithm());
         let method = self.method(&metric, confidence(&records.flows));
         let (records, name) = match self.anonymise {
-            true => (records.anonymised(), "flow records without names".to_owned()),
+            true => (records.anonymised(), "anonymised".to_owned()),
             false => (records, self.name()),
         };
         let grouped = Grouped::new(&records, groups);

@@ -56,7 +56,7 @@ struct Info {
     #[arg(long, value_name = "FABRIC")]
     fabric: Option<String>,
     /// Speed of each port in each direction, with --fabric: 1gbps, 100mbps, 128MiB/s [default: 1gbps]
-    #[arg(long, value_name = "RATE", requires = "fabric")]
+    #[arg(long, alias = "link-rate", value_name = "RATE", requires = "fabric")]
     port_rate: Option<String>,
     /// Write a CSV file with a row for each link of the network
     #[arg(long, value_name = "FILE", requires = "fabric")]
@@ -85,6 +85,7 @@ struct Convert {
 #[command(after_help = "\
 Examples:
   covey trace replicate trace.txt 6 six-fold.jsonl
+  covey trace convert monday.csv tuesday.csv - | covey trace replicate - 2 double.jsonl
 Copy number c, from 0, of coflow 7 has the name 7.c and arrives with the original.")]
 struct Replicate {
     /// A trace file (also in gzip or zstd), - for standard input, or builtin:NAME[:key=value,…]

@@ -36,7 +36,7 @@ pub struct WhatIf {
     #[arg(required = true, value_name = "LOG")]
     logs: Vec<PathBuf>,
     /// Speeds of the hosts' links; the first is that of the cluster
-    #[arg(long, value_name = "RATE,…", default_value = "10gbps,1gbps")]
+    #[arg(long, alias = "port-rate", value_name = "RATE,…", default_value = "10gbps,1gbps")]
     link_rate: String,
     /// The network, as in `covey simulate`
     #[arg(long, value_name = "FABRIC", default_value = FABRIC)]

@@ -164,5 +164,5 @@ fn anonymised_results_are_the_same() {
     };
     let (with, without) = (results(&[]), results(&["--anonymise"]));
     assert_eq!((&with.0, &with.1), (&without.0, &without.1));
-    assert_eq!(without.2, "a trace without names");
+    assert_eq!(without.2, "anonymised");
 }
