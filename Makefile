@@ -93,7 +93,7 @@ circles: ## Check that no modules of a crate import each other in a circle; `mak
 	cargo test --locked --package covey --test command circles
 
 wasm: ## Check the crates without clock and I/O for a target that has neither
-	cargo check --locked --package covey-core --package covey-alloc --package covey-identify --package covey-sched --package covey-proto --package covey-api --package covey-agent --package covey-coordinator --no-default-features --target wasm32-unknown-unknown
+	cargo check --locked --package covey-core --package covey-alloc --package covey-identify --package covey-stream --package covey-sched --package covey-proto --package covey-api --package covey-agent --package covey-coordinator --no-default-features --target wasm32-unknown-unknown
 
 bench: growth ## Measure docs/measurements/simulator.md (TRACE=file; UPDATE=yes writes it there); growth takes most of the time
 	scripts/bench.sh $(TRACE) $(if $(UPDATE),--update)

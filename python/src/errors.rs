@@ -97,7 +97,7 @@ impl LiveError {
                 RestError::Away(_) | RestError::Late(..) => {
                     PyConnectionError::new_err(error.to_string())
                 }
-                RestError::Credentials { .. } | RestError::Tls(_) | RestError::Mode(_) => {
+                RestError::Credentials { .. } | RestError::Tls(_) => {
                     InputError::new_err(error.to_string())
                 }
                 RestError::Answer(_) => CoordinatorError::new_err(error.to_string()),

@@ -79,7 +79,15 @@ async fn receive(address: &str, given: &BTreeMap<String, String>) -> Result<()> 
 }
 
 fn mode(given: &BTreeMap<String, String>) -> Result<Mode> {
-    Ok(given.get("mode").map_or(Ok(Mode::default()), |text| text.parse())?)
+    let text = given.get("mode").map_or("coordinator", String::as_str);
+    match text.split_once(':').unwrap_or((text, "")) {
+        ("coordinator", "") => Ok(Mode::Coordinator),
+        ("stream", settings) => Ok(Mode::Stream(covey_sched::stream::settings(settings)?)),
+        _ => {
+            Err(format!("mode: expected coordinator, stream or stream:key=value,…, found '{text}'")
+                .into())
+        }
+    }
 }
 
 /// The certificates in a folder like that of an agent.

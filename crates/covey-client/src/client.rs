@@ -213,17 +213,15 @@ impl Client {
     /// runtime.
     ///
     /// # Errors
-    /// When there are credentials that cannot be used, or the mode has settings that the policy `stream` has not.
+    /// When there are credentials that cannot be used.
     pub async fn start(mut options: Options) -> Result<Client, RestError> {
         let mut last_failure = None;
         let host = match &options.mode {
             Mode::Coordinator => None,
-            Mode::Stream(settings) => {
+            Mode::Stream(setup) => {
                 // A name that two hosts share mixes up their bytes, where they receive the same coflow.
                 let name = random() as u32;
-                let host = Host::new(settings, name)
-                    .map_err(|error| RestError::Mode(error.to_string()))?;
-                Some(Arc::new(host))
+                Some(Arc::new(Host::new(setup.clone(), name)))
             }
         };
         if host.is_some() {

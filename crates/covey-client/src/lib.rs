@@ -55,6 +55,7 @@ pub use blocks::Blocks;
 pub use client::{Client, Coflow, Options};
 pub use covey_api::{CoflowSpec, CoflowState, CoflowStatus, Flow, Move, Update};
 pub use covey_proto::{OpeningError, WrongOpening};
+pub use covey_stream::Setup as StreamSetup;
 pub use flow::FlowSender;
 pub use listener::{FlowRequest, Incoming, Listener};
 pub use own_flows::Scheduled;
@@ -63,5 +64,5 @@ pub use pacing::{
 };
 pub use receiver::FlowReceiver;
 pub use rest::RestError;
-pub use stream::{Mode, ModeError};
+pub use stream::Mode;
 pub use tls::TlsFiles;

@@ -42,9 +42,6 @@ pub enum RestError {
     /// The files for TLS, with the coordinator or with other hosts, cannot be used.
     #[error(transparent)]
     Tls(#[from] CredentialError),
-    /// The mode's settings are none of the policy `stream`.
-    #[error("mode stream: {0}")]
-    Mode(String),
 }
 
 impl RestError {

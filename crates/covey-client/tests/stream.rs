@@ -3,12 +3,11 @@
 use std::time::Duration;
 
 use covey_client::{Blocks, Client, Coflow, CoflowSpec, Flow, FlowReceiver, FlowSender};
-use covey_client::{Incoming, Listener, Mode, Options, Scheduled};
+use covey_client::{Incoming, Listener, Mode, Options, Scheduled, StreamSetup};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
-async fn start(mode: &str) -> Client {
-    let mode = mode.parse().expect("a mode");
+async fn start(mode: Mode) -> Client {
     let options = Options { mode, agent: None, coordinator: None, ..Options::default() };
     Client::start(options).await.expect("settings of stream")
 }
@@ -63,8 +62,9 @@ async fn carry(mut sender: FlowSender, mut receiver: FlowReceiver, data: &[u8]) 
 
 #[tokio::test(flavor = "multi_thread")]
 async fn all_bytes_come_and_senders_hear_what_receivers_decide() {
-    let mode = "stream:K=8,q1=100kB,E=2";
-    let (sender, receivers) = (start(mode).await, [start(mode).await, start(mode).await]);
+    let setup = covey_sched::stream::settings("K=8,q1=100kB,E=2").expect("settings");
+    let [sender, first, second] = [0; 3].map(|_| start(Mode::Stream(setup.clone())));
+    let (sender, receivers) = (sender.await, [first.await, second.await]);
     assert_eq!(sender.scheduled(), Scheduled::ByReceivers);
     let coflow = register(&sender, Vec::new()).await;
     let mut all = Vec::new();
@@ -93,8 +93,11 @@ async fn all_bytes_come_and_senders_hear_what_receivers_decide() {
 
 #[tokio::test]
 async fn stages_of_a_job_pass_their_bytes_on() {
-    let (mapper, reducer, sink) =
-        (start("stream").await, start("stream").await, start("stream").await);
+    let (mapper, reducer, sink) = (
+        start(Mode::Stream(StreamSetup::default())).await,
+        start(Mode::Stream(StreamSetup::default())).await,
+        start(Mode::Stream(StreamSetup::default())).await,
+    );
     let first = register(&mapper, Vec::new()).await;
     let mut listener = listen(&reducer).await;
     let opened = first.open(0, listener.local_addr(), None, b"").await.expect("open");
@@ -108,7 +111,10 @@ async fn stages_of_a_job_pass_their_bytes_on() {
 
 #[tokio::test]
 async fn blocks_are_asked_for_and_sent() {
-    let (there, here) = (start("stream").await, start("stream").await);
+    let (there, here) = (
+        start(Mode::Stream(StreamSetup::default())).await,
+        start(Mode::Stream(StreamSetup::default())).await,
+    );
     let blocks = Blocks::listen(&there, "127.0.0.1:0").await.expect("a port");
     let coflow = register(&here, Vec::new()).await;
     let data = bytes(3, 700_000);
@@ -119,7 +125,8 @@ async fn blocks_are_asked_for_and_sent() {
 
 #[tokio::test]
 async fn an_application_in_another_mode_refuses_and_says_so() {
-    let (sender, receiver) = (start("stream").await, start("coordinator").await);
+    let (sender, receiver) =
+        (start(Mode::Stream(StreamSetup::default())).await, start(Mode::Coordinator).await);
     let listener = listen(&receiver).await;
     let coflow = register(&sender, Vec::new()).await;
     let mut flow = coflow.open(0, listener.local_addr(), None, b"").await.expect("open");
@@ -138,7 +145,7 @@ async fn an_application_in_another_mode_refuses_and_says_so() {
 
 #[tokio::test]
 async fn the_end_of_the_other_side_is_an_error_at_once() {
-    let client = start("stream").await;
+    let client = start(Mode::Stream(StreamSetup::default())).await;
     let coflow = register(&client, Vec::new()).await;
     // Somebody who closes without a word, as a version without this mode does.
     let (mut flow, mut stream) = open_to_stranger(&coflow).await;
@@ -166,7 +173,7 @@ async fn the_end_of_the_other_side_is_an_error_at_once() {
 
 #[tokio::test]
 async fn garbage_instead_of_replies_and_of_notes_is_an_error() {
-    let client = start("stream").await;
+    let client = start(Mode::Stream(StreamSetup::default())).await;
     let coflow = register(&client, Vec::new()).await;
     let (mut flow, mut stream) = open_to_stranger(&coflow).await;
     stream.write_all(&[77; 24]).await.expect("there is room");
@@ -187,12 +194,4 @@ async fn garbage_instead_of_replies_and_of_notes_is_an_error() {
     let mut receiver = next(&mut listener).await;
     let error = receiver.read_to_end(&mut Vec::new()).await.expect_err("garbage").to_string();
     assert!(error.contains("note"), "{error}");
-}
-
-#[tokio::test]
-async fn settings_that_stream_has_not_are_refused() {
-    let mode = Mode::Stream("q=3".to_owned());
-    let options = Options { mode, ..Options::default() };
-    let error = Client::start(options).await.err().expect("no such setting").to_string();
-    assert!(error.starts_with("mode stream: ") && error.contains("'q'"), "{error}");
 }

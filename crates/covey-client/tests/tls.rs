@@ -7,7 +7,8 @@ use std::time::Duration;
 
 use covey_agent::{CoordinatorEvent, Enforcer, Local, Share};
 use covey_client::{
-    Blocks, Client, FlowReceiver, FlowSender, Incoming, Listener, Options, TlsFiles,
+    Blocks, Client, FlowReceiver, FlowSender, Incoming, Listener, Mode, Options, StreamSetup,
+    TlsFiles,
 };
 use covey_proto::{CodecName, FlowKey, Means};
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
@@ -255,7 +256,7 @@ async fn a_coflow_without_a_coordinator_has_tls_too() {
     let ca = Ca::new();
     let client = async |name: &str| {
         let tls = Some(ca.host(&folder.path().join(name), &ca));
-        let mode = "stream:q1=10kB".parse().expect("a mode");
+        let mode = Mode::Stream(covey_sched::stream::settings("q1=10kB").expect("settings"));
         client(Options { mode, tls, ..Options::default() }).await
     };
     let (sender, receiver) = (client("0").await, client("1").await);
@@ -267,7 +268,7 @@ async fn a_coflow_without_a_coordinator_has_tls_too() {
     // The receiver has decided, and the sender has heard it.
     assert!(!sender.decision_delays().is_empty());
     // One without TLS is told so.
-    let mode = "stream".parse().expect("a mode");
+    let mode = Mode::Stream(StreamSetup::default());
     let plain = Client::start(Options { mode, ..Options::default() }).await.expect("a mode");
     let opened = plain.join(1 << 63).open(0, listener.local_addr(), None, b"").await;
     let mut flow = opened.expect("open");

@@ -11,19 +11,15 @@
 //!   others have received, with the data that it sends.
 //! - Child-to-parent (`cp`): a sub-coflow that has completed tells its size to those that depend on it.
 //!
-//! Priorities never rise, but for the [`escape`](crate::stream::EscapeRules) from starvation.
+//! Priorities never rise, but for the [`escape`](covey_stream::EscapeRules) from starvation.
 //!
-//! [`Receiver`] is the state machine of one receiver. It has no view of the network. `network` runs all of them
+//! [`Receiver`](covey_stream::Receiver) is the state machine of one receiver. It has no view of the network. `network` runs all of them
 //! in a simulation, and carries what hosts tell each other. The client library runs them on real hosts.
 
 mod ended;
-mod escape;
-mod ids;
 mod network;
 mod present;
-mod receiver;
 mod relay;
-mod rules;
 mod setup;
 #[cfg(test)]
 mod test_world;
@@ -31,12 +27,7 @@ mod test_world;
 mod tests;
 
 use covey_core::{AnyPolicy, Promises};
-
-pub use escape::{Escape, EscapeRules};
-pub use ids::{Proposal, sub_coflow_id};
-pub use receiver::{Input, Receiver, SubCoflow};
-pub use rules::{Condition, Equation, Rules};
-pub use setup::Setup;
+use covey_stream::Setup;
 
 use crate::info::Info;
 use crate::queues;
@@ -92,11 +83,11 @@ pub(crate) const INFO: Info = Info {
     ],
     source: "Stream (ICNP) III",
     promises: |settings| {
-        Setup::of(settings)?;
+        setup::of(settings)?;
         // The escape bounds how long a flow waits, not how little it gets.
         Ok(Promises { conserves_work: true, ..Promises::default() })
     },
-    make: |settings| Ok(AnyPolicy::NonClairvoyant(Box::new(Network::new(Setup::of(settings)?)))),
+    make: |settings| Ok(AnyPolicy::NonClairvoyant(Box::new(Network::new(setup::of(settings)?)))),
 };
 
 /// The settings of `stream` that `key=value,…` gives, with defaults for the others.
@@ -104,5 +95,5 @@ pub(crate) const INFO: Info = Info {
 /// # Errors
 /// When a parameter is unknown, or a value is none that it may have.
 pub fn settings(given: &str) -> Result<Setup, SpecError> {
-    Setup::of(&Settings::new(INFO.name, INFO.params, given)?)
+    setup::of(&Settings::new(INFO.name, INFO.params, given)?)
 }

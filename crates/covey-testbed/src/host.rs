@@ -19,7 +19,9 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 
-use covey_client::{Client, CoflowSpec, Flow, Incoming, Listener, Mode, Options, Scheduled};
+use covey_client::{
+    Client, CoflowSpec, Flow, Incoming, Listener, Mode, Options, Scheduled, StreamSetup,
+};
 use covey_proto::{Direction, FlowHeader, FlowKey, HEADER};
 use covey_trace::Workload;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -58,8 +60,8 @@ pub enum Scheduling {
         /// The coordinator's credentials.
         credentials: PathBuf,
     },
-    /// Nobody: receivers decide, by the policy `stream` with these settings.
-    Receivers(String),
+    /// Nobody: receivers decide, as Stream's do.
+    Receivers(StreamSetup),
 }
 
 /// Number of bytes that must have arrived before the kernel wakes a reader. It is large because
@@ -101,9 +103,7 @@ pub async fn host(config: Host) -> Result<(), TestbedError> {
             hold_max: None,
             ..Options::default()
         },
-        Scheduling::Receivers(settings) => {
-            Options { mode: Mode::Stream(settings), ..Options::default() }
-        }
+        Scheduling::Receivers(setup) => Options { mode: Mode::Stream(setup), ..Options::default() },
     });
     let client = match options {
         None => None,

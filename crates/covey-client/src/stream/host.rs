@@ -6,8 +6,7 @@ use std::time::{Duration, Instant};
 
 use covey_core::Time;
 use covey_proto::Note;
-use covey_sched::SpecError;
-use covey_sched::stream::{self, EscapeRules, Proposal, Setup};
+use covey_stream::{EscapeRules, Proposal, Setup};
 
 use super::receiving::{Decision, Receiving};
 use super::replies::Replies;
@@ -35,11 +34,10 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 }
 
 impl Host {
-    /// A host with these settings of the policy `stream` (`key=value,…`) and this name.
-    pub fn new(settings: &str, name: u32) -> Result<Host, SpecError> {
-        let setup = stream::settings(settings)?;
+    /// A host with this setup and this name.
+    pub fn new(setup: Setup, name: u32) -> Host {
         let sending = Sending::new(setup.rules.queues(), setup.relays);
-        Ok(Host {
+        Host {
             receiving: Mutex::new(Receiving::new(setup.clone())),
             sending: Mutex::new(sending),
             setup,
@@ -47,7 +45,7 @@ impl Host {
             began: Instant::now(),
             connections: AtomicU64::new(0),
             delays: Mutex::default(),
-        })
+        }
     }
 
     pub fn name(&self) -> u32 {

@@ -4,7 +4,7 @@
 //! gives to the coflow's sub-coflows, and 20 random bits tell coflows of a DAG apart. So hosts that only hear the id
 //! know what belongs together, and in which order.
 
-use covey_sched::stream::{Proposal, sub_coflow_id};
+use covey_stream::{Proposal, sub_coflow_id};
 
 /// Bit that is set in the ids of coflows that no coordinator knows.
 pub const UNREGISTERED: u64 = 1 << 63;

@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use covey_core::Time;
 use covey_proto::{Note, ProofRefusal, REFUSAL, REPLY, Reply, refusal_of};
-use covey_sched::stream::Escape;
+use covey_stream::Escape;
 use tokio::net::TcpStream;
 
 use super::host::Host;

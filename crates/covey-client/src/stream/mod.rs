@@ -19,4 +19,4 @@ pub(crate) use ids::{UNREGISTERED, new_id};
 pub(crate) use marking::Marking;
 pub(crate) use replies::refuse;
 
-pub use mode::{Mode, ModeError};
+pub use mode::Mode;

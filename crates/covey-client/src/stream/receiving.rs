@@ -5,7 +5,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use covey_proto::Note;
-use covey_sched::stream::{Input, Receiver, Setup, SubCoflow};
+use covey_stream::{Input, Receiver, Setup, SubCoflow};
 
 use super::ids::{dag_of, sub_id_of};
 
@@ -179,7 +179,8 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
-    use covey_sched::stream::{Proposal, settings};
+    use covey_sched::stream::settings;
+    use covey_stream::Proposal;
 
     use super::super::ids::new_id;
     use super::*;

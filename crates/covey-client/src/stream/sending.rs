@@ -6,7 +6,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use covey_proto::Note;
-use covey_sched::stream::SubCoflow;
+use covey_stream::SubCoflow;
 
 use super::ids::dag_of;
 use super::receiving::Decision;
@@ -146,7 +146,7 @@ impl Sending {
 
 #[cfg(test)]
 mod tests {
-    use covey_sched::stream::Proposal;
+    use covey_stream::Proposal;
 
     use super::super::ids::new_id;
     use super::*;

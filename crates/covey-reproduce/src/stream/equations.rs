@@ -1,6 +1,6 @@
 //! Equations 2 to 6 and Algorithm 1: answers that follow by hand.
 
-use covey_sched::stream::{Condition, Equation, Rules, sub_coflow_id};
+use covey_stream::{Condition, Equation, Rules, sub_coflow_id};
 
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planning};

@@ -1,6 +1,6 @@
 //! Section III-D: flows that starve, and the escape.
 
-use covey_sched::stream::EscapeRules;
+use covey_stream::EscapeRules;
 use covey_trace::{Coflow, Flow, MB, Workload};
 
 use crate::finding::{Finding, Rule, Setting};

@@ -3,8 +3,7 @@
 use std::collections::VecDeque;
 
 use covey_core::sorted::Sorted;
-
-use super::receiver::SubCoflow;
+use covey_stream::SubCoflow;
 
 /// Sub-coflows that are remembered. Beyond that the oldest are forgotten: a coflow that depends on one of these
 /// does not learn its size.

@@ -13,13 +13,11 @@ use covey_core::{
     Answer, CoflowId, FlowId, Group, Layers, LinkId, NonClairvoyant, Plan, Policy, Rank, Sender,
     Share, Time, View, Wake, Wants,
 };
+use covey_stream::{Input, Setup, sub_coflow_id};
 
 use super::ended::Ended;
-use super::ids::sub_coflow_id;
 use super::present::Present;
-use super::receiver::Input;
 use super::relay::{Hearing, Relay, has_sent, next_look};
-use super::setup::Setup;
 
 /// A sub-coflow: its coflow with the serial number of that one's registration, and its number there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

@@ -1,10 +1,7 @@
 //! The coflows that are present, each with the receivers of its sub-coflows.
 
 use covey_core::{CoflowId, FlowId, LinkId, NonClairvoyant, Rank, View};
-
-use super::escape::Escape;
-use super::receiver::{Input, Receiver, SubCoflow};
-use super::rules::Rules;
+use covey_stream::{Escape, Input, Receiver, Rules, SubCoflow};
 
 /// A coflow at one receiver: the receiver, and what the network knows of its senders.
 #[derive(Debug)]

@@ -12,10 +12,9 @@
 //! receiver is told then does not.
 
 use covey_core::{CoflowId, FlowId, NonClairvoyant, View};
+use covey_stream::{Input, Rules, SubCoflow};
 
 use super::present::{FlowMemory, Present, Sub};
-use super::receiver::{Input, SubCoflow};
-use super::rules::Rules;
 
 /// Between two looks the bytes of the coflow grow by at least this part, unless the earlier look could have
 /// changed nothing.

@@ -1,65 +1,44 @@
-//! What `stream` is set to.
+//! What the parameters of `stream` say.
 
 use covey_core::units::{self, QuantityError};
+use covey_stream::{Equation, EscapeRules, Proposal, Rules, Setup};
 
-use super::escape::EscapeRules;
-use super::ids::Proposal;
-use super::rules::{Equation, Rules};
 use crate::settings::Settings;
 use crate::spec::SpecError;
 
 /// Values of the parameters that switch something.
 const SWITCH: &[(&str, bool)] = &[("true", true), ("false", false)];
 
-/// What `stream` is set to.
-#[derive(Debug, Clone)]
-pub struct Setup {
-    /// The constants of its equations.
-    pub rules: Rules,
-    /// The escape from starvation, if there is one.
-    pub escape: Option<EscapeRules>,
-    /// A round trip, in seconds.
-    pub rtt_s: f64,
-    /// Whether senders relay.
-    pub relays: bool,
-    /// Whether sub-coflows that have completed tell their sizes to those that depend on them.
-    pub tells_sizes: bool,
-    /// What a parent proposes to the sub-coflows that it invokes.
-    pub proposal: Proposal,
-}
-
-impl Setup {
-    pub(super) fn of(settings: &Settings) -> Result<Setup, SpecError> {
-        let weight = settings.number("aW", 0.0, 10.0)?;
-        let rules = Rules {
-            thresholds: thresholds(settings)?,
-            equation: settings
-                .choice("eq", &[("walk", Equation::Walk), ("literal", Equation::Literal)])?,
-            alpha: settings.number("alpha", 0.0, 1.0)?,
-            beta: settings.number("beta", 0.0, 1.0)?,
-            weight: if settings.choice("wp", SWITCH)? { weight } else { 0.0 },
-        };
-        let positive = |name: &str| {
-            let seconds = settings.duration(name)?;
-            let or = "a duration above zero, like 10ms";
-            if seconds > 0.0 { Ok(seconds) } else { Err(settings.bad(name, or)) }
-        };
-        let longest_s = positive("patience")?;
-        let raise_s = positive("raise")?;
-        let escape = match settings.text("escape") {
-            "off" => None,
-            _ => Some(EscapeRules { first_s: positive("escape")?, raise_s, longest_s }),
-        };
-        Ok(Setup {
-            rules,
-            escape,
-            rtt_s: settings.duration("rtt")?,
-            relays: settings.choice("relay", SWITCH)?,
-            tells_sizes: settings.choice("cp", SWITCH)?,
-            proposal: settings
-                .choice("ids", &[("next", Proposal::Next), ("own", Proposal::Own)])?,
-        })
-    }
+/// What the parameters of `stream` say.
+pub(super) fn of(settings: &Settings) -> Result<Setup, SpecError> {
+    let weight = settings.number("aW", 0.0, 10.0)?;
+    let rules = Rules {
+        thresholds: thresholds(settings)?,
+        equation: settings
+            .choice("eq", &[("walk", Equation::Walk), ("literal", Equation::Literal)])?,
+        alpha: settings.number("alpha", 0.0, 1.0)?,
+        beta: settings.number("beta", 0.0, 1.0)?,
+        weight: if settings.choice("wp", SWITCH)? { weight } else { 0.0 },
+    };
+    let positive = |name: &str| {
+        let seconds = settings.duration(name)?;
+        let or = "a duration above zero, like 10ms";
+        if seconds > 0.0 { Ok(seconds) } else { Err(settings.bad(name, or)) }
+    };
+    let longest_s = positive("patience")?;
+    let raise_s = positive("raise")?;
+    let escape = match settings.text("escape") {
+        "off" => None,
+        _ => Some(EscapeRules { first_s: positive("escape")?, raise_s, longest_s }),
+    };
+    Ok(Setup {
+        rules,
+        escape,
+        rtt_s: settings.duration("rtt")?,
+        relays: settings.choice("relay", SWITCH)?,
+        tells_sizes: settings.choice("cp", SWITCH)?,
+        proposal: settings.choice("ids", &[("next", Proposal::Next), ("own", Proposal::Own)])?,
+    })
 }
 
 /// The threshold of each queue but the last, in bytes.

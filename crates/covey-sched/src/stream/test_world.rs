@@ -6,9 +6,9 @@ use covey_core::{
     CoflowId, Event, Fabric, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy, PortId, Time,
     View, Wake,
 };
+use covey_stream::Setup;
 
 use super::network::Network;
-use super::setup::Setup;
 
 /// A coflow of a test: when it arrives, its flows as (source, destination, bytes), and the coflows on which it
 /// depends. It waits until these have ended.

@@ -1,9 +1,9 @@
 //! Claims of the paper, one test each, on small networks whose links carry one byte per second.
 
 use covey_core::SplitMix;
+use covey_stream::{EscapeRules, Setup};
 
 use super::test_world::{History, Job, run};
-use super::{EscapeRules, Setup};
 use crate::settings::Settings;
 
 /// Queues of up to 10, 100 and 1000 bytes, no delays, no escape, and nothing but the bytes of a receiver, unless
@@ -19,7 +19,7 @@ fn set(given: &str) -> Setup {
         text = format!("{},{item}", others.join(","));
     }
     let settings = Settings::new(super::INFO.name, super::INFO.params, &text).unwrap();
-    Setup::of(&settings).unwrap()
+    super::setup::of(&settings).unwrap()
 }
 
 fn with(jobs: &[Job], given: &str) -> History {
@@ -224,7 +224,7 @@ fn what_has_not_happened_yet_does_not_change_decisions() {
 fn parameters_are_checked() {
     let message = |given: &str| {
         let settings = Settings::new(super::INFO.name, super::INFO.params, given).unwrap();
-        Setup::of(&settings).err().map(|error| error.to_string()).unwrap_or_default()
+        super::setup::of(&settings).err().map(|error| error.to_string()).unwrap_or_default()
     };
     assert_eq!(message(""), "");
     assert_eq!(message("K=8,thresholds=1B/2B/3B/4B/5B/6B/7B,eq=literal,escape=off,rtt=0"), "");
@@ -235,4 +235,14 @@ fn parameters_are_checked() {
     }
     assert!(message("escape=0").contains("a duration above zero"));
     assert!(message("relay=maybe").contains("true or false"));
+}
+
+#[test]
+fn the_policy_and_hosts_without_it_have_the_same_defaults() {
+    let mut setup = super::settings("").expect("defaults");
+    let own = Setup::default();
+    // The text has microseconds, which are not the same double.
+    assert!((setup.rtt_s - own.rtt_s).abs() < 1e-12);
+    setup.rtt_s = own.rtt_s;
+    assert_eq!(format!("{setup:?}"), format!("{own:?}"));
 }

@@ -66,7 +66,10 @@ impl Process {
                     (Some(agent), Some(coordinator), Some(credentials), _) => {
                         Some(Scheduling::Coordinator { agent, coordinator, credentials })
                     }
-                    (.., Some(settings)) => Some(Scheduling::Receivers(settings)),
+                    (.., Some(settings)) => {
+                        let setup = covey_sched::stream::settings(&settings)?;
+                        Some(Scheduling::Receivers(setup))
+                    }
                     _ => None,
                 };
                 let host = Host { trace, host, listen, ratio, scheduling };

@@ -26,6 +26,12 @@ pub struct EscapeRules {
     pub longest_s: f64,
 }
 
+impl Default for EscapeRules {
+    fn default() -> EscapeRules {
+        EscapeRules { first_s: 0.01, raise_s: 0.01, longest_s: 10.0 }
+    }
+}
+
 impl EscapeRules {
     /// The longest time for which a flow gets nothing, without the time that a new priority is on its way: two
     /// times the patience, as it may begin to starve just after a look, and one raise for each level.

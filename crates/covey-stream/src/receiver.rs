@@ -7,14 +7,14 @@
 //!
 //! ```compile_fail
 //! use covey_core::{CoflowId, NonClairvoyant, View};
-//! use covey_sched::stream::{Input, Receiver, Rules};
+//! use covey_stream::{Input, Receiver, Rules};
 //! fn peek(receiver: &mut Receiver, rules: &Rules, view: &View<'_, NonClairvoyant>, id: CoflowId) {
 //!     receiver.take(view.attained(id), rules) // the bytes of all receivers are no input
 //! }
 //! ```
 //!
 //! ```
-//! use covey_sched::stream::{Equation, Input, Receiver, Rules};
+//! use covey_stream::{Equation, Input, Receiver, Rules};
 //! let thresholds = vec![10e6, 100e6, 1e9];
 //! let rules = Rules { thresholds, equation: Equation::Walk, alpha: 0.0, beta: 1.0, weight: 1.0 };
 //! let mut receiver = Receiver::default();
@@ -23,7 +23,7 @@
 //! assert_eq!((receiver.priority(), receiver.next_bytes(&rules)), (1, 100e6));
 //! ```
 
-use super::rules::{Condition, Rules};
+use crate::rules::{Condition, Rules};
 
 /// The name of a sub-coflow at all hosts.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -170,7 +170,7 @@ impl Receiver {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::rules::Equation;
+    use crate::rules::Equation;
 
     fn rules() -> Rules {
         let thresholds = vec![10e6, 100e6, 1000e6];

@@ -49,6 +49,20 @@ pub struct Rules {
     pub weight: f64,
 }
 
+impl Default for Rules {
+    /// Four queues, which end at 10 MiB, 100 MiB and 1000 MiB, and all of Eq. 2 to 5.
+    fn default() -> Rules {
+        let first = 10.0 * f64::from(1 << 20);
+        Rules {
+            thresholds: vec![first, 10.0 * first, 100.0 * first],
+            equation: Equation::Walk,
+            alpha: 0.5,
+            beta: 1.0,
+            weight: 1.0,
+        }
+    }
+}
+
 impl Rules {
     /// Number of queues: K.
     pub fn queues(&self) -> u32 {
