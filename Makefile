@@ -98,10 +98,10 @@ wasm: ## Check the crates without clock and I/O for a target that has neither
 bench: growth ## Measure docs/measurements/simulator.md (TRACE=file; UPDATE=yes writes it there); growth takes most of the time
 	scripts/bench.sh $(TRACE) $(if $(UPDATE),--update)
 
-growth: ## Measure how cost grows with coflows, flows, ports and events (POLICIES="sebf aalo", LIMIT=60; UPDATE=yes writes docs/measurements/growth.md)
+growth: ## Measure how cost grows with coflows, flows, ports and events (POLICIES="sebf aalo", LIMIT=60; UPDATE=yes writes docs/measurements/simulator.md)
 	scripts/growth.sh $(if $(UPDATE),--update) $(POLICIES)
 
-tenants: ## Measure docs/measurements/tenants.md: what isolation of tenants costs and gives (TRACE=file; DEAL=yes measures the price alone)
+tenants: ## Measure docs/tenants.md: what isolation of tenants costs and gives (TRACE=file; DEAL=yes measures the price alone)
 	cargo build --locked --release --package covey --bins
 	scripts/tenants.py $(CARGO_TARGET_DIR)/release/covey $(TRACE) $(if $(DEAL),--deal)
 
@@ -136,10 +136,10 @@ testbed: ## Replay the whole trace, half an hour (TRACE=file)
 	cargo build --locked --release --package covey
 	$(CARGO_TARGET_DIR)/release/covey testbed $(or $(TRACE),builtin:fb-like)
 
-policy-table: ## Measure docs/measurements/covey-policy.md (TRACE=file; UPDATE=yes writes it there)
+policy-table: ## Measure docs/covey-policy.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/policy-table.sh $(TRACE) $(if $(UPDATE),--update)
 
-policies: ## Measure docs/policies.md and docs/measurements/policies.md (TRACE=file; UPDATE=yes writes them)
+policies: ## Measure docs/policies.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/policies.sh $(TRACE) $(if $(UPDATE),--update)
 
 rounding: ## Measure the effect of sizes × (1 ± 1e-12) and of parallel copies of the trace; ten minutes (TRACE=file)
@@ -179,21 +179,21 @@ spark-plugin-check: $(CARGO_TARGET_DIR)/pyspark-4/ready jvm ## Check that the pl
 	timeout $(or $(SPARK_SECONDS),1800) $(call PYSPARK,4)/bin/python scripts/spark-plugin-check.py \
 		$(CARGO_TARGET_DIR)/debug/covey jvm/target/covey-spark_2.13-0.1.0.jar jvm/target/covey-spark_2.13-0.1.0-tests.jar
 
-spark-codecs: $(CARGO_TARGET_DIR)/pyspark-4/ready ## Measure docs/measurements/spark-codecs.md: what the codecs of Spark write; needs Java and Python
+spark-codecs: $(CARGO_TARGET_DIR)/pyspark-4/ready ## Measure docs/whatif.md: what the codecs of Spark write; needs Java and Python
 	java --add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED \
 		-cp "$$(echo $(call PYSPARK,4)/lib/python3.*/site-packages/pyspark/jars)/*" scripts/spark/Codecs.java
 
-fabric-bench: ## Measure docs/measurements/fabrics.md (TRACE=file; UPDATE=yes writes it there)
+fabric-bench: ## Measure docs/fabrics.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/fabric-bench.sh $(TRACE) $(if $(UPDATE),--update)
 
-identification: ## Measure docs/measurements/identification.md (TRACE=file; UPDATE=yes writes it there)
+identification: ## Measure docs/identify.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/identification.sh $(TRACE) $(if $(UPDATE),--update)
 
 attach-check: ## Schedule two shuffles of unmodified programs between network namespaces; needs root and BPF
 	cargo build --locked --release --package covey
 	scripts/attach_check.py $(CARGO_TARGET_DIR)/release/covey
 
-attach-bench: ## Measure docs/measurements/attach.md; needs root and BPF
+attach-bench: ## Measure docs/attach.md; needs root and BPF
 	cargo build --locked --release --package covey
 	scripts/attach_bench.py $(CARGO_TARGET_DIR)/release/covey
 

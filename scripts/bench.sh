@@ -13,18 +13,14 @@ export LC_ALL=C
 
 source "$(dirname "$0")/lib/prepare.sh"
 source scripts/lib/measured.sh
-source scripts/lib/requirements.sh
 
-# The specs that the requirements name, the defaults, and those of the tables of growth.
+# The specs of the first table, and those of the table of growth.
 aalo=aalo:queues=strict,delta=0
 philae=philae:queues=strict
 matching=sebf:share=matching
-required="$aalo $philae sebf $matching sincronia fair"
-defaults="aalo philae fifo"
-coflow_policies="$aalo $philae sebf $matching sincronia"
-growing="fair fifo $coflow_policies"
+growing="fair fifo $aalo $philae sebf $matching sincronia"
+specs="$growing aalo philae"
 copies="1 2 4 6"
-coflows="263 526 1052 2104"
 
 # The first value of a key in the JSON of the last run.
 field() {
@@ -54,23 +50,6 @@ get() {
         '$1 == name && $2 == spec { print $column }' "$tmp/results"
 }
 
-# most NAME COLUMN SPEC…: the largest value, and the spec that has it.
-most() {
-    local name=$1 column=$2
-    shift 2
-    for spec in "$@"; do
-        echo "$(get "$name" "$spec" "$column") $spec"
-    done | sort -g | tail -1
-}
-
-# row WHAT MIN MAX UNIT VALUE NOTE COMMAND: a line of the table of requirements, which hold for the
-# Facebook trace.
-row() {
-    local must=– verdict=
-    [[ -z $facebook ]] || judge "$2" "$3" "$4" "$5"
-    echo "| $1 | $must | $5 $4$6$verdict | \`$7\` |"
-}
-
 digits() {
     awk -v value="$1" 'BEGIN { printf "%.2f", value }'
 }
@@ -83,43 +62,11 @@ machine() {
     echo "of the trace itself the least of ${RUNS:-5} runs, else of one."
 }
 
-requirements() {
-    local spec value least
-    echo "| what | must be | measured | command |"
-    echo "|---|---|---|---|"
-    mean_row() {
-        row "mean CCT, \`$1\`" "$2" "$3" s "$(digits "$(get x1 "$1" 3)")" "" \
-            "covey simulate TRACE --policy $1"
-    }
-    mean_row "$aalo" 40.5 42.8
-    mean_row "$philae" "" 31.5
-    mean_row sebf "" 29.5
-    mean_row "$matching" "" 23.7
-    mean_row sincronia "" 24.0
-    mean_row fair 64.55 64.65
-    least=$(for spec in $required $defaults; do get x1 "$spec" 3; done | sort -g | head -1)
-    row "lower bound of the mean CCT" 18.0 "$(digits "$least")" s "$(digits "$bound")" "" \
-        "covey simulate TRACE --policy fair --bound"
-    read -r value spec < <(most x1 4 $required)
-    row "CPU, the slowest of these six" "" 2 s "$value" " (\`$spec\`)" \
-        "time covey simulate TRACE --policy …"
-    read -r value spec < <(most x1 4 $defaults)
-    row "CPU, the slowest of \`aalo\`, \`philae\`, \`fifo\` as they are by default" "" 2 s "$value" \
-        " (\`$spec\`)" "time covey simulate TRACE --policy …"
-    read -r value spec < <(most x1 5 $required $defaults)
-    row "peak memory, the largest of all" "" 200 MB "$value" " (\`$spec\`)" "make bench TRACE=…"
-    read -r value spec < <(most x6 4 $coflow_policies)
-    row "six-fold replica, CPU, the slowest coflow policy" "" 20 s "$value" " (\`$spec\`)" \
-        "covey trace replicate TRACE 6 OUT; time covey simulate OUT --policy …"
-    read -r value spec < <(most x6 5 $coflow_policies)
-    row "six-fold replica, peak memory" "" 1000 MB "$value" " (\`$spec\`)" "make bench TRACE=…"
-}
-
 policies() {
     local spec
     echo "| policy | mean CCT, s | over the bound | CPU, s | peak, MB |"
     echo "|---|--:|--:|--:|--:|"
-    for spec in $required $defaults; do
+    for spec in $specs; do
         awk -v spec="$spec" -v bound="$bound" '$1 == "x1" && $2 == spec {
             printf "| `%s` | %.2f | %.3f | %s | %s |\n", spec, $3, $3 / bound, $4, $5
         }' "$tmp/results"
@@ -145,32 +92,17 @@ growth() {
 report() {
     machine
     echo
-    requirements
-    echo
-    echo "## Every policy on this trace"
-    echo
     policies
-    echo
-    echo "## Growth with ports and flows"
     echo
     echo "The trace side by side 1, 2, 4 and 6 times (\`covey trace replicate\`). CPU in s / peak in MB."
     echo
     growth $(for k in $copies; do echo "x$k"; done)
-    echo
-    echo "## Growth with flows, ports as they are"
-    echo
-    echo "\`builtin:fb-like\` with more coflows in as much more time, so that the load stays. CPU in s /"
-    echo "peak in MB."
-    echo
-    growth $(for n in $coflows; do echo "n$n"; done)
 }
 
 shown=${trace##*/}
-for spec in $required $defaults; do
+for spec in $specs; do
     measure x1 "$trace" "$spec"
 done
-facebook=
-[[ $(get x1 fair 7) != 526 || $(get x1 fair 8) != 706397 ]] || facebook=yes
 
 echo "the lower bound" >&2
 run simulate "$trace" --policy fair --bound --json
@@ -189,12 +121,6 @@ for k in $copies; do
     done
 done
 rm -f "$tmp/replica.jsonl"
-
-for n in $coflows; do
-    for spec in $growing; do
-        measure "n$n" "builtin:fb-like:coflows=$n,duration_s=$((n * 3630 / 526))" "$spec"
-    done
-done
 
 if [[ -z $update ]]; then
     report

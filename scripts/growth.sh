@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Measures how cost grows, and prints it as Markdown: the CPU that each policy takes at four sizes,
-# the exponent of growth between the last two sizes that it finishes (none if the first of them
-# takes less than 0.1 s), and the reason if the exponent is above 1.3. Sizes are
+# Measures how cost grows, and prints it as Markdown: the CPU that each policy takes at one of several
+# sizes, and the exponent of growth between the last two sizes that it finishes (none if the first of
+# them takes less than 0.1 s). Sizes are
 #
 # - coflows that are present: n coflows of four flows, all at time 0 on 150 ports;
 # - flows: twenty coflows of n flows each, all at time 0 on 150 ports;
@@ -13,7 +13,7 @@
 #     scripts/growth.sh [--update] [POLICY...]
 #
 # Without POLICY it measures all policies that `covey policies` lists. With --update the script
-# replaces the part of docs/measurements/growth.md between the two marks; otherwise it prints to
+# replaces the part of docs/measurements/simulator.md between the two marks; otherwise it prints to
 # standard output. COVEY names a ready binary; without it the script builds one. LIMIT (default 60)
 # is the maximum CPU time of a run in seconds; a longer run is stopped, and the table says so.
 set -euo pipefail
@@ -57,30 +57,6 @@ workload_of() {
     esac
 }
 
-# why POLICY DIMENSION: the reason for the growth of the policy's cost.
-why() {
-    local policy=${1%%:*} share="each event makes most coflows that share spare capacity share again"
-    case $2-$policy in
-        coflows-fair) echo "an end changes the shares of most flows" ;;
-        coflows-fifo | coflows-aalo-oracle) echo "the state of the coflows no longer fits into a cache" ;;
-        coflows-aalo) echo "the same, and a wake-up for each coflow that sends" ;;
-        coflows-scf | coflows-ncf | coflows-lcf | coflows-sebf) echo "$share" ;;
-        coflows-sincronia) echo "BSSI orders all coflows at each arrival and end" ;;
-        coflows-philae | coflows-philae-oracle)
-            echo "an end lowers the contention of all coflows that shared links with it, here a fifth of those present" ;;
-        coflows-saath | coflows-graviton)
-            echo "an end lowers the contention of all coflows that shared links with it; $share" ;;
-        coflows-fvdf) echo "priorities of all coflows grow at each arrival and end; $share" ;;
-        coflows-aalo-local | coflows-fifo-lm) echo "each port divides its links among all coflows there" ;;
-        coflows-covey) echo "estimates change as coflows send: five events a flow" ;;
-        *-stream) echo "each event looks at all numbers of bytes for which receivers wait" ;;
-        flows-fair | flows-wss) echo "an end changes the shares of most flows" ;;
-        flows-*) echo "a coflow's flows share again at each end of one of them" ;;
-        ports-*) echo "more flows run at once, and an event looks at those that may change" ;;
-        *) echo "not looked into" ;;
-    esac
-}
-
 # measure POLICY FILE: sets cpu_s and peak_mb; returns 1 if the run was stopped.
 measure() {
     if run simulate "$2" --policy "$1" --json; then
@@ -92,66 +68,43 @@ measure() {
     exit 1
 }
 
-# table DIMENSION N…
-table() {
-    local dimension=$1 policy n row before exponent reason
-    shift
-    echo "| policy |$(printf ' %s |' "$@") exponent | why |"
-    echo "|---|$(printf -- '--:|%.0s' "$@")--:|---|"
+# cells DIMENSION SHOWN N…: for each policy a line with its CPU at the size SHOWN, and the exponent.
+cells() {
+    local dimension=$1 shown=$2 policy n cpu before exponent
+    shift 2
     for n in "$@"; do workload_of "$dimension" "$n" >"$tmp/$dimension-$n.jsonl"; done
     for policy in $policies; do
         echo "$dimension $policy" >&2
-        row="| \`$policy\` |" before= exponent= reason=
+        cpu=stopped before= exponent=
         for n in "$@"; do
-            if [[ $before == stopped ]]; then
-                row+=" |"
-            elif measure "$policy" "$tmp/$dimension-$n.jsonl"; then
-                row+=" $cpu_s |"
-                [[ -z $before ]] || exponent=$(awk -v is="$cpu_s $n" -v was="$before" 'BEGIN {
-                    split(is, a, " "); split(was, b, " ")
-                    if (b[1] >= 0.1) printf "%.1f", log(a[1] / b[1]) / log(a[2] / b[2])
-                }')
-                before="$cpu_s $n"
-            else
-                row+=" stopped |"
-                before=stopped
-            fi
+            measure "$policy" "$tmp/$dimension-$n.jsonl" || break
+            ((n != shown)) || cpu=$cpu_s
+            [[ -z $before ]] || exponent=$(awk -v is="$cpu_s $n" -v was="$before" 'BEGIN {
+                split(is, a, " "); split(was, b, " ")
+                if (b[1] >= 0.1) printf "%.1f", log(a[1] / b[1]) / log(a[2] / b[2])
+            }')
+            before="$cpu_s $n"
         done
-        if [[ -n $exponent && $(awk -v is="$exponent" 'BEGIN { print (is > 1.3) }') == 1 ]]; then
-            reason=$(why "$policy" "$dimension")
-        fi
-        echo "$row $exponent | $reason |"
+        echo " $cpu | $exponent |"
     done
 }
 
 growth() {
-    echo "Seconds of CPU, reading included; a run may take $LIMIT. n coflows of four flows at time 0, 150 ports:"
-    echo
-    table coflows 1000 2000 4000 8000 16000
-    echo
-    echo "Twenty coflows of n flows each at time 0, 150 ports:"
-    echo
-    table flows 250 500 1000 2000
-    echo
-    echo "2,000 coflows of four flows at time 0, n ports:"
-    echo
-    table ports 75 150 300 600
-    echo
-    echo "n coflows of four flows, one each 18 ms, 150 ports:"
-    echo
-    table events 2000 4000 8000 16000
-    echo
-    echo "100,000 coflows of one flow at time 0, 900 ports:"
-    echo
-    echo "| policy | CPU, s | peak memory, MB |"
-    echo "|---|--:|--:|"
-    workload 100000 1 900 0 >"$tmp/thin.jsonl"
+    echo "| policy | 4,000 coflows | exponent | 20 of 1,000 flows | exponent | 600 ports | exponent | 16,000 in turn | exponent | 100,000 of one flow | peak, MB |"
+    echo "|---|--:|--:|--:|--:|--:|--:|--:|--:|--:|--:|"
     local policy
+    for policy in $policies; do echo "| \`$policy\` |"; done >"$tmp/names"
+    cells coflows 4000 1000 2000 4000 8000 16000 >"$tmp/coflows"
+    cells flows 1000 250 500 1000 2000 >"$tmp/flows"
+    cells ports 600 75 150 300 600 >"$tmp/ports"
+    cells events 16000 2000 4000 8000 16000 >"$tmp/events"
+    workload 100000 1 900 0 >"$tmp/thin.jsonl"
     for policy in $policies; do
         echo "thin $policy" >&2
         measure "$policy" "$tmp/thin.jsonl" || cpu_s=stopped
-        echo "| \`$policy\` | $cpu_s | $peak_mb |"
-    done
+        echo " $cpu_s | $peak_mb |"
+    done >"$tmp/thin"
+    paste -d '' "$tmp"/{names,coflows,flows,ports,events,thin}
 }
 
 if [[ -z $into ]]; then
@@ -159,4 +112,4 @@ if [[ -z $into ]]; then
     exit
 fi
 growth >"$tmp/growth"
-put_between growth "$tmp/growth" docs/measurements/growth.md
+put_between growth "$tmp/growth" docs/measurements/simulator.md

@@ -4,7 +4,7 @@
 #     scripts/identification.sh [TRACE] [--update]
 #
 # TRACE is a file; the default is builtin:fb-like. With --update the script replaces the part of
-# docs/measurements/identification.md between the two marks; otherwise it prints to standard output.
+# docs/identify.md between the two marks; otherwise it prints to standard output.
 set -euo pipefail
 export LC_ALL=C
 
@@ -26,5 +26,5 @@ if [[ -z $update ]]; then
     cat "$tmp/metrics" >&2
 else
     report >"$tmp/report"
-    put_between identification "$tmp/report" docs/measurements/identification.md
+    put_between identification "$tmp/report" docs/identify.md
 fi

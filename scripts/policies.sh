@@ -1,10 +1,9 @@
 #!/usr/bin/env bash
-# Measures every policy that `covey policies` lists, and the variants that the requirements name, and
-# prints two tables as Markdown: that of docs/policies.md and that of docs/measurements/policies.md.
+# Measures every policy that `covey policies` lists, and prints the table of docs/policies.md as Markdown.
 #
 #     scripts/policies.sh [TRACE] [--update]
 #
-# TRACE is a file; the default is builtin:fb-like. With --update each table replaces the part of its
+# TRACE is a file; the default is builtin:fb-like. With --update the table replaces the part of the
 # page between the two marks. COVEY names a ready binary; without it the script builds one. CPU is
 # user time of the whole process, including the reading of the trace: the minimum of RUNS runs
 # (default 1).
@@ -12,7 +11,6 @@ set -euo pipefail
 export LC_ALL=C
 
 source "$(dirname "$0")/lib/prepare.sh"
-source scripts/lib/requirements.sh
 
 # measure TRACE SPEC: simulates; sets mean, median and cpu.
 measure() {
@@ -28,16 +26,6 @@ measure() {
     cpu=$(sort -g "$tmp/time" | head -1)
     echo "$2 $mean $median $cpu" >&2
 }
-
-# required TRACE WHAT SPEC MIN MAX: a line of the table of requirements.
-required() {
-    local must verdict
-    measure "$1" "$3"
-    judge "$4" "$5" "" "$mean"
-    printf '| %s | `%s` | %s | %.2f%s |\n' "$2" "$3" "$must" "$mean" "$verdict"
-}
-
-"$covey" trace filter "$trace" --min-width 8 -o "$tmp/wide.jsonl" 2>/dev/null
 
 {
     echo "| policy | what it does | knows sizes | source | mean CCT, s | p50, s | CPU, s |"
@@ -62,27 +50,9 @@ required() {
                 "$name" "$title" "$sizes" "$source" "$mean" "$median" "$cpu"
         done
 } >"$tmp/policies"
-{
-    echo "| workload | policy | mean CCT must be, s | measured |"
-    echo "|---|---|--:|--:|"
-    required "$trace" "the trace" aalo-oracle:queues=strict,delta=0 33.0 35.4
-    required "$trace" "the trace" philae:queues=strict,order=A 33.0 35.5
-    required "$trace" "the trace" scf "" 31.5
-    required "$trace" "the trace" lcf "" 33
-    required "$trace" "the trace" ncf "" 46
-    required "$trace" "the trace" covey "" 23.35
-    required "$tmp/wide.jsonl" wide-only aalo:queues=strict,delta=0 79 83.5
-    required "$tmp/wide.jsonl" wide-only aalo 79 83.5
-    required "$tmp/wide.jsonl" wide-only philae:queues=strict "" 61.5
-    required "$tmp/wide.jsonl" wide-only sincronia "" 47.5
-    required "$tmp/wide.jsonl" wide-only covey "" 47
-} >"$tmp/required"
 
 if [[ -z $update ]]; then
     cat "$tmp/policies"
-    echo
-    cat "$tmp/required"
     exit
 fi
 put_between policies "$tmp/policies" docs/policies.md
-put_between policies-required "$tmp/required" docs/measurements/policies.md

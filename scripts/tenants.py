@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Measures what isolation of tenants costs and gives; prints the tables of docs/measurements/tenants.md.
+"""Measures what isolation of tenants costs and gives; prints the tables of docs/tenants.md.
 
     scripts/tenants.py COVEY [TRACE] [--coflows N] [--policies LIST]
     scripts/tenants.py COVEY [TRACE] --deal [--every N] [--policies LIST]

@@ -33,7 +33,7 @@ fn ends(workload: &Workload, fabric: &Fabric, spec: &str, many: usize) -> Vec<f6
 }
 
 /// Many coflows wait for few ports, so that rare errors show. MADD is left out, because differences
-/// in the last bit grow with time until flows change places (docs/measurements/rounding.md).
+/// in the last bit grow with time until flows change places (docs/policies.md).
 #[test]
 fn passes_agree_with_hundreds_of_waiting_coflows() {
     const PORTS: u32 = 24;

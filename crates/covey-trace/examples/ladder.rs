@@ -1,4 +1,4 @@
-//! Measures docs/measurements/identification.md: how well coflows are identified on the rungs of the
+//! Measures docs/identify.md: how well coflows are identified on the rungs of the
 //! ladder, and how fast live flows are. Prints Markdown.
 //!
 //! `ladder accuracy TRACE` and `ladder speed`. TRACE is as on the command line. Metrics are learned from

@@ -213,7 +213,7 @@ fn read_either(
         None => {
             let found = document.or_else(|| foreign::table(&header));
             let found = found.map_or_else(|| quote(&header), str::to_owned);
-            Err(location.bad("file", "a trace (docs/traces.md)", found))
+            Err(location.bad("file", "a trace (docs/workloads.md)", found))
         }
     }
 }

@@ -7,7 +7,7 @@ use covey_spark::Application;
 use crate::model::Fetches;
 
 /// The codecs of Spark, each with the bytes that it writes for each byte that `lz4` writes: the least and the most over
-/// the kinds of rows of `scripts/spark/Codecs.java`. A test compares them with docs/measurements/spark-codecs.md.
+/// the kinds of rows of `scripts/spark/Codecs.java`. A test compares them with docs/whatif.md.
 const CODECS: [(&str, Range); 5] = [
     ("lz4", [1.0, 1.0]),
     ("lzf", [0.87, 1.03]),
@@ -76,7 +76,7 @@ mod tests {
     /// The last two lines of the page's table are the least and the most, in the order of its heading.
     #[test]
     fn ranges_are_those_of_the_measurement() {
-        let page = include_str!("../../../docs/measurements/spark-codecs.md");
+        let page = include_str!("../../../docs/whatif.md");
         let row = |name: &str| -> Vec<&str> {
             let line = page.lines().find(|line| line.starts_with(&format!("| {name} |")));
             line.expect(name).split('|').map(str::trim).collect()

@@ -17,7 +17,7 @@ Isolated is the mean time that coflows need alone, single port the best bound fr
 lower bound the best bound of all. No schedule is faster than these, even if it knows the future.
 Uncoupled is the mean under Sincronia's offline order (BSSI over all coflows, with the trace's
 weights) if ports did not depend on each other. It is optimistic for coflows that arrive together,
-but not a bound: another order may be better. docs/bounds.md has the details.
+but not a bound: another order may be better. docs/command-line.md has the details.
 
 Examples:
   covey bound trace.txt

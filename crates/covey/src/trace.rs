@@ -102,7 +102,7 @@ struct Replicate {
 #[command(after_help = "\
 A rung says how dense coflows arrive, how much noise their flows' starts have, and which frameworks and applications
 they belong to. From easy to contrived: trace, noise, denser, mixed, mixed-denser, spark, collective, hadoop, batches,
-batches-noise, batches-hosts, contrived. docs/measurements/identification.md describes them.
+batches-noise, batches-hosts, contrived. docs/identify.md describes them.
 
 Examples:
   covey trace records trace.txt -o flows.csv

@@ -106,7 +106,7 @@ fn empty_file() {
 fn csv_file() {
     assert_eq!(
         refused("id,when,who,whom,bytes\n1,0,0,1,100\n"),
-        "bad.txt: line 1: file: expected a trace (docs/traces.md), found values separated by commas (a CSV file?): --columns start=NAME,src=NAME,dst=NAME,bytes=NAME says what they are"
+        "bad.txt: line 1: file: expected a trace (docs/workloads.md), found values separated by commas (a CSV file?): --columns start=NAME,src=NAME,dst=NAME,bytes=NAME says what they are"
     );
 }
 

@@ -110,7 +110,7 @@ pub(super) const OPTIMAL: Item = Item {
                 "The text we have breaks off before the number. The paper's estimate is an offline \
                  2-approximation for coflows without coupled ports: all ports serve coflows in one order \
                  (BSSI), each independently. It is optimistic for coflows that are all present from the \
-                 start, and it is no bound. No schedule can beat Covey's lower bound (docs/bounds.md).",
+                 start, and it is no bound. No schedule can beat Covey's lower bound (docs/command-line.md).",
             );
             let workload = results.plan.workload(trace);
             let fabric = Fabric::big_switch(workload.ports, 125e6).map_err(|e| e.to_string())?;

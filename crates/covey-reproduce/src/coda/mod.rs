@@ -36,7 +36,7 @@ pub const ITEMS: &[Item] = &[
         "Section 6.2",
         "6.2",
         "gain of 2.4 × (p95 5.1 ×) over per-flow fairness, accuracy over 95 %, on a testbed of 40 servers",
-        "A simulation has no programs. docs/measurements/attach.md has two shuffles of unmodified programs and a trace, \
+        "A simulation has no programs. docs/attach.md has two shuffles of unmodified programs and a trace, \
          under `covey attach`.",
     ),
 ];

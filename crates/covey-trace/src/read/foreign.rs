@@ -44,11 +44,11 @@ pub(crate) fn document(line: &str) -> Option<&'static str> {
     Some(if begins("<!doctype html") || begins("<html") {
         "an HTML page: save the file itself, not the page that shows it"
     } else if line.starts_with('<') {
-        "an XML file: write its flows as Covey JSON lines (docs/traces.md)"
+        "an XML file: write its flows as Covey JSON lines (docs/workloads.md)"
     } else if line.starts_with('{') && line.contains("\"Event\"") {
         "a Spark event log: `covey whatif LOG` answers what it would gain, and `covey whatif LOG -o trace.jsonl` makes a trace of it"
     } else if line.starts_with('[') {
-        "a JSON array: Covey JSON lines have an object on each line (docs/traces.md)"
+        "a JSON array: Covey JSON lines have an object on each line (docs/workloads.md)"
     } else if line.starts_with("covey-topology") {
         "a topology: give it to --fabric file:PATH"
     } else if line.starts_with('{') && line.contains("\"covey_metric\"") {
