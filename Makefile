@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf hostile lists-bench restart-bench instructions spark-logs-check spark-plugin-check spark-codecs jvm
+.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf hostile lists-bench restart-bench instructions spark-codecs jvm
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -161,27 +161,12 @@ fuzz: ## Feed garbage to the readers of traces, topologies, flow records, event 
 	for target in $$(cargo +$(NIGHTLY) fuzz list); do \
 		cargo +$(NIGHTLY) fuzz run $$target -- -max_total_time=$(FUZZ_SECONDS) || exit; done
 
-# PySpark of each series, with Spark's jars, in an environment of its own.
-PYSPARK = $(CARGO_TARGET_DIR)/pyspark-$(1)
-$(CARGO_TARGET_DIR)/pyspark-%/ready:
-	python3 -m venv $(call PYSPARK,$*)
-	$(call PYSPARK,$*)/bin/pip install --quiet "pyspark==$*.*"
-	touch $@
-
-spark-logs-check: $(CARGO_TARGET_DIR)/pyspark-3.5/ready $(CARGO_TARGET_DIR)/pyspark-4/ready ## Check that `covey whatif` finds what Spark itself counts, on the newest Spark 3.5 and 4; needs Java and Python
-	cargo build --locked --package covey --bins
-	for series in 3.5 4; do \
-		timeout $(or $(SPARK_SECONDS),1200) $(call PYSPARK,$$series)/bin/python scripts/spark-logs-check.py \
-			$(CARGO_TARGET_DIR)/debug/covey lz4 snappy lzf zstd || exit; done
-
-spark-plugin-check: $(CARGO_TARGET_DIR)/pyspark-4/ready jvm ## Check that the plug-in tells a real coordinator of the shuffles of Spark 4, and that its faults harm nothing
-	cargo build --locked --package covey --bins
-	timeout $(or $(SPARK_SECONDS),1800) $(call PYSPARK,4)/bin/python scripts/spark-plugin-check.py \
-		$(CARGO_TARGET_DIR)/debug/covey jvm/target/covey-spark_2.13-0.1.0.jar jvm/target/covey-spark_2.13-0.1.0-tests.jar
-
-spark-codecs: $(CARGO_TARGET_DIR)/pyspark-4/ready ## Measure docs/whatif.md: what the codecs of Spark write; needs Java and Python
+spark-codecs: jars = $(CARGO_TARGET_DIR)/spark-jars
+spark-codecs: ## Measure docs/whatif.md: what the codecs of Spark write; needs Java 17 and Maven
+	mkdir -p $(CARGO_TARGET_DIR)
+	mvn --batch-mode --quiet --file jvm/pom.xml dependency:build-classpath -Dmdep.outputFile=$(jars) -Dstyle.color=never
 	java --add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED \
-		-cp "$$(echo $(call PYSPARK,4)/lib/python3.*/site-packages/pyspark/jars)/*" scripts/spark/Codecs.java
+		-cp "$$(cat $(jars))" scripts/spark/Codecs.java
 
 fabric-bench: ## Measure docs/fabrics.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/fabric-bench.sh $(TRACE) $(if $(UPDATE),--update)

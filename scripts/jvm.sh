@@ -1,8 +1,13 @@
 #!/usr/bin/env bash
 # Builds and tests the client for the JVM and the plug-in for Spark, for Scala 2.13 and 2.12. Says so and passes where Java
 # 17, Maven or what Maven fetches is not there. The jars are jvm/target/covey-spark_*.jar.
+#
+# Tests start a cluster of Spark, coordinators and agents. They use the command `covey` of the profile `dev`, which is
+# compiled if it is absent.
 set -euo pipefail
-cd "$(dirname "$0")/../jvm"
+cd "$(dirname "$0")/.."
+CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")
+export CARGO_TARGET_DIR
 
 left_out() {
     echo "The client for the JVM and the plug-in for Spark are not tested: $1."
@@ -13,8 +18,17 @@ command -v mvn >/dev/null || left_out 'there is no Maven (mvn)'
 java=$(java -version 2>&1 | sed -n 's/.* version "\([0-9]*\).*/\1/p') || true
 [[ ${java:-0} -ge 17 ]] || left_out "expected Java 17 or later, found ${java:-none}"
 export LC_ALL=C.UTF-8
-for scala in '' -Pscala-2.12; do
-    mvn --batch-mode --quiet --no-transfer-progress $scala dependency:resolve >/dev/null 2>&1 ||
-        left_out 'Maven cannot fetch Spark'
-    mvn --batch-mode --quiet --no-transfer-progress $scala package
+
+maven() {
+    mvn --batch-mode --quiet --no-transfer-progress -Dstyle.color=never --file jvm/pom.xml "$@"
+}
+
+for scala in 2.13 2.12; do
+    maven "-Pscala-$scala" dependency:resolve >/dev/null 2>&1 || left_out 'Maven cannot fetch Spark'
+done
+# With this selection Cargo compiles nothing beyond `make rust`.
+cargo build --quiet --locked --workspace --exclude covey-python --bin covey --example shuffle
+export COVEY=$CARGO_TARGET_DIR/debug/covey
+for scala in 2.13 2.12; do
+    maven "-Pscala-$scala" package
 done

@@ -1,0 +1,112 @@
+package org.covey.spark;
+
+import static org.junit.jupiter.api.Assumptions.assumeTrue;
+
+import java.io.IOException;
+import java.net.InetAddress;
+import java.net.ServerSocket;
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
+import java.util.concurrent.Callable;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
+import org.covey.client.Coordinator;
+
+/** The program {@code covey}, which the variable COVEY of the environment names. */
+public final class Covey {
+    private static final ObjectMapper JSON = new ObjectMapper();
+    private static final Duration SOON = Duration.ofSeconds(120);
+
+    private Covey() {}
+
+    /** Skips the test where there is none. */
+    public static void needed() {
+        assumeTrue(System.getenv("COVEY") != null, "COVEY names no program: `make jvm` does");
+    }
+
+    private static ProcessBuilder command(List<String> arguments) {
+        List<String> command = new ArrayList<>(List.of(System.getenv("COVEY")));
+        command.addAll(arguments);
+        return new ProcessBuilder(command);
+    }
+
+    /** Runs it, and gives what it prints. */
+    static JsonNode json(List<String> arguments) throws Exception {
+        Process process = command(arguments).redirectError(ProcessBuilder.Redirect.INHERIT).start();
+        byte[] printed = process.getInputStream().readAllBytes();
+        if (process.waitFor() != 0) {
+            throw new IOException("covey " + arguments + " failed");
+        }
+        return JSON.readTree(printed);
+    }
+
+    /** A port of loopback that nobody has. */
+    public static int freePort() throws IOException {
+        try (ServerSocket socket = new ServerSocket(0, 1, InetAddress.getLoopbackAddress())) {
+            return socket.getLocalPort();
+        }
+    }
+
+    /** Waits until something is there. */
+    public static <T> T await(String what, Callable<T> look) throws Exception {
+        long end = System.nanoTime() + SOON.toNanos();
+        while (System.nanoTime() < end) {
+            T found;
+            try {
+                found = look.call();
+            } catch (IOException error) {
+                found = null;
+            }
+            if (found != null) {
+                return found;
+            }
+            Thread.sleep(20);
+        }
+        throw new AssertionError(what + ": not there after " + SOON.toSeconds() + " s");
+    }
+
+    /** A part of Covey that goes on until it is closed. What it says is in a file of its folder. */
+    public static final class Server implements AutoCloseable {
+        /** Its folder. */
+        public final Path folder;
+        /** Where clients ask, and where agents connect. */
+        public final URI clients;
+        private final int agents;
+        private final Process process;
+
+        /** A coordinator, which answers. */
+        public Server(Path folder, int ports, String policy) throws Exception {
+            this.folder = folder;
+            clients = URI.create("http://127.0.0.1:" + freePort());
+            agents = freePort();
+            process = start(folder.resolve("serve.out"), List.of(
+                    "serve", "--data", folder.toString(), "--ports", String.valueOf(ports), "--policy", policy,
+                    "--clients", clients.getAuthority(), "--agents", "127.0.0.1:" + agents));
+            await("the coordinator", () -> client().get("/v1/coordinator"));
+        }
+
+        private static Process start(Path log, List<String> arguments) throws IOException {
+            return command(arguments).redirectErrorStream(true).redirectOutput(log.toFile()).start();
+        }
+
+        /** The file with its token. */
+        public Path token() {
+            return folder.resolve("token");
+        }
+
+        /** A client of it. */
+        public Coordinator client() throws IOException {
+            return new Coordinator(clients, Files.readString(token()).strip(), SOON);
+        }
+
+        @Override
+        public void close() {
+            process.destroyForcibly().onExit().join();
+        }
+    }
+}

@@ -1,0 +1,148 @@
+package org.covey.spark;
+
+import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertTrue;
+
+import java.net.URI;
+import java.nio.file.Files;
+import java.nio.file.Path;
+import java.util.ArrayList;
+import java.util.HashMap;
+import java.util.List;
+import java.util.Map;
+
+import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.spark.sql.SparkSession;
+import org.junit.jupiter.api.AfterAll;
+import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Test;
+import org.junit.jupiter.api.io.TempDir;
+import org.junit.jupiter.params.ParameterizedTest;
+import org.junit.jupiter.params.provider.ValueSource;
+
+/** Applications with the plug-in, beside a real coordinator. Their results are those of the same application without. */
+class PluginTest {
+    /** Of a shuffle's bytes, the part by which Spark's map statuses may differ from what was read. */
+    private static final double ROUNDED = 0.05;
+    /** Sizes of a few kilobytes come with headers that are not in proportion. */
+    private static final double BYTES = 2000;
+
+    @TempDir
+    static Path folder;
+
+    private static Covey.Server coordinator;
+    private static List<String> results;
+
+    @BeforeAll
+    static void start() throws Exception {
+        Covey.needed();
+        coordinator = new Covey.Server(folder, Cluster.HOSTS.size(), "fair");
+        try (SparkSession spark = Cluster.local("alone", Map.of())) {
+            results = Queries.run(spark);
+        }
+    }
+
+    @AfterAll
+    static void end() {
+        if (coordinator != null) {
+            coordinator.close();
+        }
+    }
+
+    private static Map<String, String> settings(Class<? extends CoveyPlugin> plugin, URI address) {
+        List<String> hosts = new ArrayList<>();
+        Cluster.HOSTS.forEach(host -> hosts.add(host + "=" + hosts.size()));
+        return new HashMap<>(Map.of(
+                "spark.plugins", plugin.getName(),
+                "spark.jars", System.getProperty("covey.jar"),
+                "spark.covey.coordinator", address.toString(),
+                "spark.covey.token.file", coordinator.token().toString(),
+                "spark.covey.hosts", String.join(",", hosts)));
+    }
+
+    @Test
+    void theCoordinatorHearsOfEveryShuffle() throws Exception {
+        Counted counted = new Counted();
+        String application;
+        try (Said said = new Said(); Front front = new Front(coordinator.clients, () -> {})) {
+            try (SparkSession spark =
+                    Cluster.application("observe", settings(CoveyPlugin.class, front.address()))) {
+                spark.sparkContext().addSparkListener(counted);
+                application = spark.sparkContext().applicationId();
+                assertEquals(results, Queries.run(spark));
+            }
+            assertEquals(List.of(), said.lines());
+            checkBytes(counted, front.bytes());
+        }
+        int coflows = 0;
+        for (JsonNode coflow : coordinator.client().get("/v1/coflows?state=all&limit=1000").path("items")) {
+            if (coflow.path("name").asText().startsWith(application)) {
+                coflows++;
+                assertTrue(List.of("done", "removed").contains(coflow.path("state").asText()), coflow::toString);
+            }
+        }
+        assertTrue(coflows >= 4, coflows + " coflows");
+    }
+
+    /** What each host sends and receives is as Spark has counted it. */
+    private static void checkBytes(Counted counted, Map<String, Double> bytes) {
+        for (int k = 0; k < Cluster.HOSTS.size(); k++) {
+            String host = Cluster.HOSTS.get(k);
+            String port = String.valueOf(k);
+            double sent = 0;
+            double received = 0;
+            for (Map.Entry<String, Double> pair : bytes.entrySet()) {
+                String[] ends = pair.getKey().split("-");
+                sent += ends[0].equals(port) ? pair.getValue() : 0;
+                received += ends[1].equals(port) ? pair.getValue() : 0;
+            }
+            near(counted.outOf.getOrDefault(host, 0L), sent, "out of " + host + ", " + bytes);
+            near(counted.into.getOrDefault(host, 0L), received, "into " + host + ", " + bytes);
+        }
+    }
+
+    private static void near(double expected, double found, String what) {
+        assertEquals(expected, found, ROUNDED * expected + BYTES, what);
+    }
+
+    @Test
+    void aCoordinatorThatDiesIsOneLine() throws Exception {
+        Path own = Files.createDirectory(folder.resolve("dies"));
+        try (Said said = new Said(); Covey.Server dying = new Covey.Server(own, Cluster.HOSTS.size(), "fair");
+                Front front = new Front(dying.clients, dying::close)) {
+            Map<String, String> settings = settings(CoveyPlugin.class, front.address());
+            settings.put("spark.covey.token.file", dying.token().toString());
+            try (SparkSession spark = Cluster.application("dies", settings)) {
+                assertEquals(results, Queries.run(spark));
+            }
+            assertEquals(1, said.lines().size(), said.lines()::toString);
+        }
+    }
+
+    @Test
+    void aCoordinatorThatIsAwayIsOneLine() throws Exception {
+        URI nobody = URI.create("http://127.0.0.1:" + Covey.freePort());
+        assertEquals(1, local("away", settings(CoveyPlugin.class, nobody)).size());
+    }
+
+    /** Runs the queries in this JVM, and gives what the plug-in has said. */
+    private static List<String> local(String name, Map<String, String> settings) throws Exception {
+        try (Said said = new Said()) {
+            try (SparkSession spark = Cluster.local(name, settings)) {
+                assertEquals(results, Queries.run(spark));
+            }
+            return said.lines();
+        }
+    }
+
+    @ParameterizedTest
+    @ValueSource(strings = {
+        "init", "registerMetrics", "onJobStart", "onStageSubmitted", "onTaskStart", "onTaskEnd", "onStageCompleted",
+        "shutdown", "the thread that tells the coordinator"})
+    void aFaultIsOneLine(String callback) throws Exception {
+        System.setProperty("covey.fault", callback);
+        List<String> lines = local(callback, settings(FaultyPlugin.class, coordinator.clients));
+        assertEquals(1, lines.size(), lines::toString);
+        assertTrue(lines.get(0).contains("a fault for a test"), lines::toString);
+    }
+}
