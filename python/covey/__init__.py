@@ -12,8 +12,10 @@ Units: times are seconds, sizes bytes, rates bytes per second unless a name says
 """
 
 from covey._api import (
+    bound,
     compare,
     generate,
+    identify,
     load_trace,
     parse_trace,
     policies,
@@ -37,6 +39,7 @@ from covey._core import (
     ConformanceError,
     CoordinatorError,
     Frame,
+    Identification,
     InputError,
     KnowledgeError,
     Newcomer,
@@ -72,6 +75,7 @@ __all__ = [
     "FlowReceiver",
     "FlowSender",
     "Frame",
+    "Identification",
     "InputError",
     "KnowledgeError",
     "Listener",
@@ -88,9 +92,11 @@ __all__ = [
     "View",
     "WhatIf",
     "__version__",
+    "bound",
     "check_policy",
     "compare",
     "generate",
+    "identify",
     "load_trace",
     "parse_trace",
     "policies",

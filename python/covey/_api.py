@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 from covey import _core
 from covey._core import InputError, Trace
@@ -13,7 +14,7 @@ from covey._policy import PolicyLike, prepared
 from covey._progress import bar
 
 if TYPE_CHECKING:
-    from covey._core import Comparison, PolicyInfo, Reproduction, Result, WhatIf
+    from covey._core import Comparison, Identification, PolicyInfo, Reproduction, Result, WhatIf
 
 POLICIES = "covey,fair,fifo,aalo,philae,sebf,sincronia"
 """What is compared if nothing is named, as on the command line."""
@@ -41,8 +42,12 @@ def load_trace(
     if seed is not None and not names[0].startswith("builtin:"):
         message = f"seed: expected none for a trace that is read, found {seed}"
         raise InputError(message)
-    pairs = None if columns is None else ",".join(f"{key}={name}" for key, name in columns.items())
-    return _core.open(names, seed, pairs, anonymise)
+    return _core.open(names, seed, pairs(columns), anonymise)
+
+
+def pairs(columns: Mapping[str, str] | None) -> str | None:
+    """Write names of columns as on the command line."""
+    return None if columns is None else ",".join(f"{key}={name}" for key, name in columns.items())
 
 
 def parse_trace(text: str | bytes, name: str = "a text") -> Trace:
@@ -247,6 +252,63 @@ def compare(
             progress=tell,
             stop=stop,
         )
+
+
+def bound(
+    trace: Trace | str | os.PathLike[str],
+    *,
+    fabric: str = "big-switch",
+    port_rate: str | None = None,
+) -> dict[str, Any]:
+    """Give lower bounds of the mean completion time under any schedule, as ``covey bound --json`` does.
+
+    `trace`, `fabric` and `port_rate` are as for `simulate`.
+    """
+    return _core.bound(opened(trace), fabric=fabric, port_rate=_rate(port_rate))
+
+
+def identify(
+    *files: str | os.PathLike[str],
+    format: str | None = None,
+    columns: Mapping[str, str] | None = None,
+    stitch_s: float | None = None,
+    metric: str | os.PathLike[str] | None = None,
+    algorithm: Literal["rough", "dbscan"] = "rough",
+    min_points: int = 1,
+    skip_bad: bool = False,
+    strict: bool = False,
+    anonymise: bool = False,
+) -> Identification:
+    """Find the coflows in recorded flows, without labels (CODA).
+
+    `files` are flow records in any format that ``covey identify`` reads, or tables; `columns` is as for
+    `load_trace`, and `format` is for files that are not recognised. Records of one five-tuple are put
+    together across gaps of up to `stitch_s`: by default where records show that an exporter cut
+    them, 0 puts none together. `metric` is a file that ``covey identify --train`` wrote. `skip_bad`
+    passes over broken lines, and counts them; `strict` refuses what else would be repaired. What was
+    repaired is a warning. `anonymise` takes the names of hosts, labels and files out.
+    """
+    if not files:
+        message = "files: expected at least one, found none"
+        raise InputError(message)
+    if min_points < 1:
+        message = f"min_points: expected a number above 0, found {min_points}"
+        raise InputError(message)
+    if stitch_s is not None and not 0 <= stitch_s < math.inf:
+        message = f"stitch_s: expected a number of seconds, found {stitch_s}"
+        raise InputError(message)
+    return _core.identify(
+        [os.fspath(file) for file in files],
+        format=format,
+        columns=pairs(columns),
+        stitch_s=stitch_s,
+        metric=None if metric is None else os.fspath(metric),
+        algorithm=algorithm,
+        min_points=min_points,
+        skip_bad=skip_bad,
+        strict=strict,
+        anonymise=anonymise,
+    )
 
 
 def reproduce(

@@ -9,6 +9,7 @@ from typing import Any, Generic, Literal, TypedDict, TypeVar
 import pandas as pd
 import polars as pl
 import pyarrow as pa
+from matplotlib.axes import Axes
 from typing_extensions import NotRequired
 
 from covey._policy import Policy
@@ -104,17 +105,26 @@ class Trace:
     """What is to be sent, when, and between which ports. It never changes, and can be pickled."""
 
     @staticmethod
-    def from_flows(frame: object, *, ports: int | None = None, name: str = "a frame") -> Trace:
+    def from_flows(
+        frame: object,
+        *,
+        ports: int | None = None,
+        name: str = "a frame",
+        columns: Mapping[str, str] | None = None,
+    ) -> Trace:
         """Make a trace of a table with a row for each flow.
 
         `frame` is a data frame of pandas, polars or pyarrow, a `Frame`, or a dict of columns:
 
         - coflow: the coflow's name, a text or a whole number;
-        - arrival_s: when the coflow arrives, in seconds, the same in all its rows;
-        - src, dst: the ports that send and receive, from 0;
+        - arrival_s: when the coflow arrives, in seconds or as a date, the same in all its rows;
+        - src, dst: the ports that send and receive, from 0, or the names of hosts;
         - bytes: the size of the flow.
 
-        These columns may be left out: start_s (start of the flow, in seconds after the arrival),
+        `columns` says which column has what, such as ``{"src": "client"}``; without it, columns have
+        these names. Without arrival_s a coflow arrives with its first flow; start_s are on one clock.
+
+        These columns may be left out: start_s (start of the flow, seconds after the arrival or a date),
         restart_s (when it loses what it has sent), attempt (the number, among the coflow's rows, of
         an earlier flow that carries the same bytes) and ratio (compressed bytes for each raw byte;
         1: not compressible); and, the same in all rows of a coflow, weight, deadline_s (time
@@ -210,11 +220,16 @@ class Result:
         """The policy's name."""
 
     @property
+    def mean_cct_s(self) -> float:
+        """The mean completion time of its coflows."""
+
+    @property
     def per_coflow(self) -> Frame:
         """A row for each coflow in the order of the trace, as in ``--per-coflow``.
 
         coflow_id, arrival_s, completion_s, cct_s, width (flows), size_bytes, length_bytes (longest
-        flow), release_s, job, weight, deadline_s, deadline_met, saved_bytes, cpu_s, tenant.
+        flow), release_s, job, weight, deadline_s, deadline_met, saved_bytes, cpu_s, tenant. Columns
+        in which no coflow has a value are left out.
         """
 
     @property
@@ -245,6 +260,26 @@ class Comparison:
     @property
     def baseline(self) -> str:
         """The label of the policy that the others are measured against."""
+
+    @property
+    def table(self) -> Frame:
+        """A row for each policy, as in the table of ``covey compare``.
+
+        policy, mean_cct_s, p50_cct_s, p95_cct_s, p99_cct_s, max_cct_s, speedup_of_mean, speedup_median,
+        mean_over_bound (null without a bound).
+        """
+
+    def to_pandas(self) -> pd.DataFrame:
+        """`table` as a `pandas.DataFrame`. Needs pyarrow."""
+
+    def to_polars(self) -> pl.DataFrame:
+        """`table` as a `polars.DataFrame`."""
+
+    def plot(self, kind: str = "cct", *, axes: Axes | None = None) -> Axes:
+        """Draw the distribution of completion times ("cct") or of speed-ups ("speedup").
+
+        Needs matplotlib.
+        """
 
     @property
     def speedups(self) -> Frame:
@@ -284,6 +319,37 @@ class Reproduction:
     def report(self, path: str | os.PathLike[str], command: str = "a Python program") -> None:
         """Write a page with tables and figures that needs no other file."""
 
+    def _repr_html_(self) -> str: ...
+
+class Identification:
+    """The coflows that were found in flow records."""
+
+    @property
+    def groups(self) -> Frame:
+        """A table with a row for each group, in the order of the groups' numbers.
+
+        group, flows, bytes, first_start_s, last_end_s, sources, destinations.
+        """
+
+    @property
+    def flows(self) -> Frame:
+        """A table with a row for each flow, in order of starts.
+
+        group, src, dst (hosts), sport, dport, protocol (numbers), bytes, start_s, label (never used to
+        find groups).
+        """
+
+    @property
+    def trace(self) -> Trace:
+        """The groups as a trace, whose ports are the hosts. Flows without bytes are left out."""
+
+    def summary(self) -> dict[str, Any]:
+        """Give what was found, as of ``covey identify --json``."""
+
+    def report(self, path: str | os.PathLike[str], command: str = "a Python program") -> None:
+        """Write a page with a picture of the groups, and their table."""
+
+    def __len__(self) -> int: ...
     def _repr_html_(self) -> str: ...
 
 class WhatIf:
@@ -554,6 +620,20 @@ def reproduce(
     jobs: int | None,
     progress: Callable[[int, int], None] | None,
 ) -> Reproduction: ...
+def identify(
+    files: list[str],
+    *,
+    format: str | None,
+    columns: str | None,
+    stitch_s: float | None,
+    metric: str | None,
+    algorithm: str,
+    min_points: int,
+    skip_bad: bool,
+    strict: bool,
+    anonymise: bool,
+) -> Identification: ...
+def bound(trace: Trace, *, fabric: str, port_rate: str | None) -> dict[str, Any]: ...
 def whatif(
     logs: list[str],
     *,

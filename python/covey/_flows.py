@@ -6,25 +6,31 @@ import difflib
 import json
 import math
 from collections.abc import Mapping
+from datetime import datetime, timezone
 from typing import Any
 
 from covey import _core
 from covey._core import InputError, Trace
 
-REQUIRED = ("coflow", "arrival_s", "src", "dst", "bytes")
+REQUIRED = ("coflow", "src", "dst", "bytes")
+ENDS = ("src", "dst")
 OF_FLOW = ("src", "dst", "bytes", "start_s", "restart_s", "attempt", "ratio")
 OF_COFLOW = ("arrival_s", "weight", "deadline_s", "job", "tenant", "parents", "compress")
 KNOWN = ("coflow", *OF_FLOW, *OF_COFLOW)
 
 
-def trace(frame: object, ports: int | None, name: str) -> Trace:
+def trace(
+    frame: object, ports: int | None, name: str, columns_named: Mapping[str, str] | None
+) -> Trace:
     """Make the trace of a table; `Trace.from_flows` says what belongs there."""
-    columns = known(columns_of(frame), name)
+    columns = known(renamed(columns_of(frame), columns_named, name), name)
+    on_one_clock(columns, name)
+    hosts = numbered(columns, ports, name)
     coflows: dict[str, tuple[dict[str, Any], list[int]]] = {}
     for row, values in enumerate(zip(*columns.values(), strict=True)):
         given = {key: plain(value) for key, value in zip(columns, values, strict=True)}
         given = {key: value for key, value in given.items() if value is not None}
-        for column in REQUIRED:
+        for column in (*REQUIRED, "arrival_s"):
             if column not in given:
                 message = f"{name}: row {row}, column {column}: expected a value, found none"
                 raise InputError(message)
@@ -38,15 +44,15 @@ def trace(frame: object, ports: int | None, name: str) -> Trace:
             if named in given:
                 given[named] = str(given[named])
         add(coflows, row, given, name)
+    if hosts:
+        ports = len(hosts)
     if ports is None:
         ends = (flow[end] for line, _ in coflows.values() for flow in line["flows"] for end in ENDS)
         ports = 1 + max((end for end in ends if isinstance(end, int)), default=0)
-    lines = [{"covey_trace": 1, "ports": ports}, *(line for line, _ in coflows.values())]
+    header = {"covey_trace": 1, "ports": ports, **({"hosts": hosts} if hosts else {})}
+    lines = [header, *(line for line, _ in coflows.values())]
     text = "\n".join(json.dumps(line) for line in lines)
     return _core.parse_rows(text.encode(), name, [rows for _, rows in coflows.values()])
-
-
-ENDS = ("src", "dst")
 
 
 def add(
@@ -82,11 +88,99 @@ def columns_of(frame: object) -> dict[str, list[Any]]:
     return {name: values_of(table[name]) for name in names if isinstance(name, str)}
 
 
+def renamed(
+    columns: dict[str, list[Any]], names: Mapping[str, str] | None, name: str
+) -> dict[str, list[Any]]:
+    """Give columns the names that they have here, if the table calls them otherwise."""
+    for own, given in (names or {}).items():
+        if own not in KNOWN:
+            message = f"columns: expected {', '.join(KNOWN)}, found '{own}'"
+            raise InputError(message)
+        if given not in columns:
+            message = f"{name}: expected a column '{given}', found {', '.join(columns) or 'none'}"
+            raise InputError(message)
+    taken = {**(names or {})}
+    others = {key: values for key, values in columns.items() if key not in taken.values()}
+    return others | {own: columns[given] for own, given in taken.items()}
+
+
+def on_one_clock(columns: dict[str, list[Any]], name: str) -> None:
+    """Make seconds of dates; without arrivals, a coflow arrives with its first flow."""
+    starts = columns.get("start_s")
+    arrivals = columns.get("arrival_s")
+    if arrivals is None:
+        if starts is None:
+            message = (
+                f"{name}: expected a column 'arrival_s' or 'start_s', found {', '.join(columns)}"
+            )
+            raise InputError(message)
+        first: dict[str, Any] = {}
+        for row, (coflow, start) in enumerate(zip(columns["coflow"], starts, strict=True)):
+            if plain(start) is None:
+                message = f"{name}: row {row}, column start_s: expected a value, found none"
+                raise InputError(message)
+            first[str(coflow)] = min(first.get(str(coflow), start), start)
+        arrivals = [first[str(coflow)] for coflow in columns["coflow"]]
+    is_clock = "arrival_s" not in columns or any(
+        isinstance(start, datetime) for start in starts or ()
+    )
+    if starts is not None and is_clock:
+        pairs = zip(starts, arrivals, strict=True)
+        columns["start_s"] = [
+            after(start, arrival, f"{name}: row {row}")
+            for row, (start, arrival) in enumerate(pairs)
+        ]
+    columns["arrival_s"] = [seconds(arrival) for arrival in arrivals]
+
+
+def after(start: Any, arrival: Any, where: str) -> Any:
+    """Give the seconds from an arrival to a start; None if there is no start."""
+    if plain(start) is None:
+        return None
+    try:
+        passed = start - arrival
+    except TypeError:
+        expected = "expected a time of the kind of the arrival, with a zone or without"
+        message = f"{where}, column start_s: {expected}, found {start!r} and {arrival!r}"
+        raise InputError(message) from None
+    return passed.total_seconds() if hasattr(passed, "total_seconds") else passed
+
+
+def seconds(value: Any) -> Any:
+    """Give a date in seconds after 1970; without a zone it is in UTC. Everything else stays."""
+    if not isinstance(value, datetime) or plain(value) is None:
+        return value
+    return (value if value.tzinfo else value.replace(tzinfo=timezone.utc)).timestamp()
+
+
+def numbered(columns: dict[str, list[Any]], ports: int | None, name: str) -> list[str]:
+    """Put ports in the place of names of hosts; give the names, in the order of their ports."""
+    ends = [(end, row, value) for end in ENDS for row, value in enumerate(columns[end])]
+    if not any(isinstance(value, str) for _, _, value in ends):
+        return []
+    if ports is not None:
+        message = f"ports: expected none where hosts have names, found {ports}"
+        raise InputError(message)
+    for end, row, value in ends:
+        if not isinstance(value, str):
+            message = f"{name}: row {row}, column {end}: expected a name, found {value!r}"
+            raise InputError(message)
+    hosts = sorted({value for _, _, value in ends})
+    port = {host: number for number, host in enumerate(hosts)}
+    for end in ENDS:
+        columns[end] = [port[value] for value in columns[end]]
+    return hosts
+
+
 def values_of(column: Any) -> list[Any]:
     """Give a column as Python's values."""
-    for method in ("to_pylist", "to_list", "tolist"):
+    for method in ("to_pylist", "to_list"):
         if hasattr(column, method):
             return [*getattr(column, method)()]
+    if hasattr(column, "tolist"):
+        # Of nanoseconds, numpy makes whole numbers.
+        is_date = column.dtype.kind == "M"
+        return [*(column.astype("datetime64[us]") if is_date else column).tolist()]
     return [*column]
 
 

@@ -9,7 +9,9 @@ mod errors;
 mod frame;
 mod halt;
 mod html;
+mod identification;
 mod json;
+mod landmarks;
 mod live;
 mod network;
 mod pending;
@@ -62,6 +64,10 @@ mod _core {
     };
     #[pymodule_export]
     use crate::frame::Frame;
+    #[pymodule_export]
+    use crate::identification::{Identification, identify};
+    #[pymodule_export]
+    use crate::landmarks::bound;
     #[pymodule_export]
     use crate::live::{
         LiveBlocks, LiveClient, LiveCoflow, LiveListener, LiveReceiver, LiveSender, connect,

@@ -8,8 +8,9 @@ use std::time::Duration;
 
 use covey_client::{
     Blocks, Client, Coflow, CoflowSpec, CoflowStatus, FlowReceiver, FlowSender, Incoming, Listener,
-    ModeError, Options, TlsFiles, Update,
+    Mode, Options, TlsFiles, Update,
 };
+use covey_core::suggest::{did_you_mean, nearest};
 use pyo3::exceptions::PyOSError;
 use pyo3::prelude::*;
 use pyo3::pybacked::PyBackedBytes;
@@ -25,6 +26,21 @@ use crate::pending::{Made, Pending, Threads};
 fn parsed<T: DeserializeOwned>(json: &str) -> PyResult<T> {
     serde_path_to_error::deserialize(&mut serde_json::Deserializer::from_str(json))
         .map_err(|error| InputError::new_err(error.to_string()))
+}
+
+fn parsed_mode(text: &str) -> PyResult<Mode> {
+    match text.split_once(':').unwrap_or((text, "")) {
+        ("coordinator", "") => Ok(Mode::Coordinator),
+        ("stream", settings) => covey_sched::stream::settings(settings)
+            .map(Mode::Stream)
+            .map_err(|error| InputError::new_err(format!("mode: {error}"))),
+        (name, _) => {
+            let meant = nearest(name, ["coordinator", "stream"]).filter(|meant| *meant != name);
+            let expected = "coordinator, stream or stream:key=value,…";
+            let hint = did_you_mean(meant);
+            Err(InputError::new_err(format!("mode: expected {expected}, found '{text}'{hint}")))
+        }
+    }
 }
 
 fn seconds(argument: &str, seconds: f64) -> PyResult<Duration> {
@@ -96,7 +112,7 @@ pub fn connect(
     strict: bool,
     tls: Option<PathBuf>,
 ) -> PyResult<Pending> {
-    let mode = mode.parse().map_err(|error: ModeError| InputError::new_err(error.to_string()))?;
+    let mode = parsed_mode(mode)?;
     let (deadline, lease) = (seconds("deadline", deadline)?, seconds("lease", lease)?);
     let hold_max = hold_max.map(|hold_max| seconds("hold_max", hold_max)).transpose()?;
     let threads = Arc::new(Threads::start()?);

@@ -19,7 +19,7 @@ use covey_sim::{Observer, Outcome, Round, Span, Timeline};
 use covey_trace::Workload;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
-use pyo3::types::PyString;
+use pyo3::types::{IntoPyDict, PyString};
 
 use crate::errors::{InputError, SimulationError, bad, raised};
 use crate::frame::Frame;
@@ -300,10 +300,19 @@ impl Result {
     /// A row for each coflow in the order of the trace, as in ``--per-coflow``.
     ///
     /// coflow_id, arrival_s, completion_s, cct_s, width (flows), size_bytes, length_bytes (longest
-    /// flow), release_s, job, weight, deadline_s, deadline_met, saved_bytes, cpu_s, tenant.
+    /// flow), release_s, job, weight, deadline_s, deadline_met, saved_bytes, cpu_s, tenant. Columns
+    /// in which no coflow has a value are left out.
     #[getter]
     fn per_coflow(&self) -> PyResult<Frame> {
-        Frame::of(per_coflow(&self.kept.run()?))
+        let run = self.kept.run()?;
+        let columns = per_coflow(&run).into_iter().filter(|column| !column.values.is_empty());
+        Frame::of(columns.collect())
+    }
+
+    /// The mean completion time of its coflows.
+    #[getter]
+    fn mean_cct_s(&self) -> PyResult<f64> {
+        Ok(self.statistics()?.cct_s.mean)
     }
 
     /// A row for each flow in the order of the trace, as in ``--per-flow``.
@@ -395,6 +404,61 @@ impl Comparison {
     /// Statistics, as of ``covey compare --json``.
     fn summary<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
         as_python(py, &self.comparison()?)
+    }
+
+    /// A row for each policy, as in the table of ``covey compare``.
+    ///
+    /// policy, mean_cct_s, p50_cct_s, p95_cct_s, p99_cct_s, max_cct_s, speedup_of_mean, speedup_median,
+    /// mean_over_bound (null without a bound).
+    #[getter]
+    fn table(&self) -> PyResult<Frame> {
+        let comparison = self.comparison()?;
+        let (results, speedups) = (comparison.summaries(), comparison.speedups());
+        let number = |of: fn(&Summary) -> f64| Values::Number(results.iter().map(of).collect());
+        let speedup = |of: fn(&covey_report::Speedup) -> f64| {
+            Values::Number(speedups.iter().map(of).collect())
+        };
+        let labels = results.iter().map(|result| Some(result.label.as_str())).collect();
+        let over_bound = results.iter().map(Summary::mean_over_bound).collect();
+        Frame::of(vec![
+            Column { name: "policy", values: Values::Text(labels) },
+            Column { name: "mean_cct_s", values: number(|result| result.cct_s.mean) },
+            Column { name: "p50_cct_s", values: number(|result| result.cct_s.p50) },
+            Column { name: "p95_cct_s", values: number(|result| result.cct_s.p95) },
+            Column { name: "p99_cct_s", values: number(|result| result.cct_s.p99) },
+            Column { name: "max_cct_s", values: number(|result| result.cct_s.max) },
+            Column { name: "speedup_of_mean", values: speedup(|it| it.mean_of_means) },
+            Column { name: "speedup_median", values: speedup(|it| it.p50) },
+            Column { name: "mean_over_bound", values: Values::Maybe(over_bound) },
+        ])
+    }
+
+    /// `table` as a `pandas.DataFrame`. Needs pyarrow.
+    fn to_pandas<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, self.table()?)?.call_method0("to_pandas")
+    }
+
+    /// `table` as a `polars.DataFrame`.
+    fn to_polars<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
+        Bound::new(py, self.table()?)?.call_method0("to_polars")
+    }
+
+    /// Draw the distribution of completion times ("cct") or of speed-ups ("speedup").
+    ///
+    /// Needs matplotlib.
+    #[pyo3(signature = (kind="cct", *, axes=None))]
+    fn plot<'py>(
+        slf: &Bound<'py, Self>,
+        kind: &str,
+        axes: Option<Bound<'py, PyAny>>,
+    ) -> PyResult<Bound<'py, PyAny>> {
+        let name = match kind {
+            "cct" => "cct_cdf",
+            "speedup" => "speedup_cdf",
+            _ => return Err(bad("kind", "cct or speedup", kind)),
+        };
+        let options = [("axes", axes)].into_py_dict(slf.py())?;
+        slf.py().import("covey.plots")?.call_method(name, (slf,), Some(&options))
     }
 
     /// The table of `covey compare`.

@@ -24,7 +24,7 @@ pub struct Trace {
 }
 
 impl Trace {
-    fn new(name: String, workload: Workload) -> Trace {
+    pub fn new(name: String, workload: Workload) -> Trace {
         Trace { name, workload: Arc::new(workload) }
     }
 
@@ -121,11 +121,14 @@ impl Trace {
     /// `frame` is a data frame of pandas, polars or pyarrow, a `Frame`, or a dict of columns:
     ///
     /// - coflow: the coflow's name, a text or a whole number;
-    /// - arrival_s: when the coflow arrives, in seconds, the same in all its rows;
-    /// - src, dst: the ports that send and receive, from 0;
+    /// - arrival_s: when the coflow arrives, in seconds or as a date, the same in all its rows;
+    /// - src, dst: the ports that send and receive, from 0, or the names of hosts;
     /// - bytes: the size of the flow.
     ///
-    /// These columns may be left out: start_s (start of the flow, in seconds after the arrival),
+    /// `columns` says which column has what, such as ``{"src": "client"}``; without it, columns have
+    /// these names. Without arrival_s a coflow arrives with its first flow; start_s are on one clock.
+    ///
+    /// These columns may be left out: start_s (start of the flow, seconds after the arrival or a date),
     /// restart_s (when it loses what it has sent), attempt (the number, among the coflow's rows, of
     /// an earlier flow that carries the same bytes) and ratio (compressed bytes for each raw byte;
     /// 1: not compressible); and, the same in all rows of a coflow, weight, deadline_s (time
@@ -135,10 +138,15 @@ impl Trace {
     /// Coflows are in the order in which they first appear. There are `ports` ports, or else as many
     /// as are named; messages call the trace `name`. Raises `InputError` with row (from 0) and column.
     #[staticmethod]
-    #[pyo3(signature = (frame, *, ports=None, name="a frame"))]
-    fn from_flows(frame: &Bound<'_, PyAny>, ports: Option<u32>, name: &str) -> PyResult<Py<Trace>> {
-        let made =
-            frame.py().import("covey._flows")?.call_method1("trace", (frame, ports, name))?;
+    #[pyo3(signature = (frame, *, ports=None, name="a frame", columns=None))]
+    fn from_flows(
+        frame: &Bound<'_, PyAny>,
+        ports: Option<u32>,
+        name: &str,
+        columns: Option<Bound<'_, PyAny>>,
+    ) -> PyResult<Py<Trace>> {
+        let arguments = (frame, ports, name, columns);
+        let made = frame.py().import("covey._flows")?.call_method1("trace", arguments)?;
         Ok(made.cast_into::<Trace>()?.unbind())
     }
 

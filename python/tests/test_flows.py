@@ -1,5 +1,7 @@
 """Traces from tables of flows."""
 
+import datetime as dt
+
 import covey
 import pytest
 
@@ -142,3 +144,63 @@ def test_other_values_than_tables_are_refused() -> None:
         covey.InputError, match="a frame: expected a column 'src', found coflow, arr"
     ):
         covey.Trace.from_flows({name: FLOWS[name] for name in ("coflow", "arrival_s")})
+
+
+def test_hosts_have_names_and_times_are_dates() -> None:
+    start = dt.datetime(2026, 5, 1, 10, 0, 0, 250_000)
+    second = dt.timedelta(seconds=1)
+    flows = {
+        "job": ["q1", "q1", "q2"],
+        "client": ["web-2", "web-1", "db"],
+        "server": ["db", "db", "web-1"],
+        "n": [1e6, 2e6, 3e6],
+        "ts": [start, start + 2 * second, start + 5 * second],
+    }
+    columns = {"coflow": "job", "src": "client", "dst": "server", "bytes": "n", "start_s": "ts"}
+    trace = covey.Trace.from_flows(flows, columns=columns)
+    expected = (
+        '{"covey_trace":1,"ports":3,"hosts":["db","web-1","web-2"]}\n'
+        '{"id":"q1","arrival_s":1777629600.25,"flows":'
+        '[{"src":2,"dst":0,"bytes":1000000},{"src":1,"dst":0,"bytes":2000000,"start_s":2}]}\n'
+        '{"id":"q2","arrival_s":1777629605.25,"flows":[{"src":0,"dst":1,"bytes":3000000}]}\n'
+    )
+    assert trace == covey.parse_trace(expected)
+    hosts = covey.simulate(trace, "sebf").per_flow["src_host"]
+    assert hosts == ["web-2", "web-1", "db"]
+
+
+@pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow", "numpy"])
+def test_dates_of_every_library(library: str) -> None:
+    module = pytest.importorskip(library, reason=f"{library} is not installed")
+    starts = [dt.datetime(2026, 5, 1, 10, 0, second) for second in (0, 3)]
+    flows = {"coflow": [1, 1], "src": [0, 1], "dst": [2, 2], "bytes": [5, 6], "start_s": starts}
+    make = {
+        "pandas": lambda: module.DataFrame(flows),
+        "polars": lambda: module.DataFrame(flows),
+        "pyarrow": lambda: module.table(flows),
+        "numpy": lambda: flows | {"start_s": module.array(starts, dtype="datetime64[ns]")},
+    }
+    trace = covey.Trace.from_flows(make[library]())
+    assert trace == covey.Trace.from_flows(flows)
+    assert '"start_s":3' in trace.dumps().decode()
+
+
+@pytest.mark.parametrize(
+    ("change", "options", "message"),
+    [
+        ({"src": ["a", 1, "b"], "dst": ["c"] * 3}, {}, "row 1, column src: expected a name"),
+        ({"src": ["a"] * 3, "dst": ["c"] * 3}, {"ports": 3}, "ports: expected none where hosts"),
+        ({}, {"columns": {"source": "src"}}, "columns: expected coflow, src"),
+        ({}, {"columns": {"src": "client"}}, "expected a column 'client', found coflow"),
+        (
+            {"start_s": [dt.datetime(2026, 5, 1)] * 3},
+            {},
+            "row 0, column start_s: expected a time of the kind of the arrival",
+        ),
+    ],
+)
+def test_wrong_names_and_dates(
+    change: dict[str, object], options: dict[str, object], message: str
+) -> None:
+    with pytest.raises(covey.InputError, match=message):
+        covey.Trace.from_flows({**FLOWS, **change}, **options)  # type: ignore[arg-type]

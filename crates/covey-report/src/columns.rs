@@ -47,6 +47,16 @@ impl Values<'_> {
         }
     }
 
+    /// Whether no row has a value.
+    pub fn is_empty(&self) -> bool {
+        match self {
+            Values::Text(values) => values.iter().all(Option::is_none),
+            Values::Maybe(values) => values.iter().all(Option::is_none),
+            Values::Flag(values) => values.iter().all(Option::is_none),
+            Values::Name(..) | Values::Count(_) | Values::Number(_) | Values::Time(_) => false,
+        }
+    }
+
     /// Number of rows.
     pub fn rows(&self) -> usize {
         match self {

@@ -1,10 +1,8 @@
 //! `covey bound`: lower bounds of the mean completion time of a trace.
 
 use clap::Args;
-use covey_experiment::{FABRIC, PORT_RATE, Scene, Setup};
-use covey_report::{Landmarks, write_json};
-use covey_sched::bssi::Bssi;
-use covey_sim::bound::{bounds, loads, uncoupled_cct_s};
+use covey_experiment::{FABRIC, NO_BOUND, PORT_RATE, Scene, Setup, landmarks};
+use covey_report::write_json;
 
 use crate::failure::Failure;
 use crate::input::Input;
@@ -38,12 +36,6 @@ pub struct Bound {
     json: bool,
 }
 
-/// What a lower bound needs, and what it cannot use.
-pub const NO_BOUND: [&str; 2] = [
-    "a trace without events and attempts: what they leave of the links and of the flows is not in the bound",
-    "some",
-];
-
 impl Bound {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
@@ -55,16 +47,7 @@ impl Bound {
         if !workload.is_static() {
             return Err(Failure::argument("TRACE", NO_BOUND[0], NO_BOUND[1]));
         }
-        let fabric = network.fabric();
-        let mut bssi = Bssi::default();
-        for (coflow, loads) in workload.coflows.iter().zip(loads(&workload, fabric)) {
-            bssi.add(coflow.weight, loads.into_iter());
-        }
-        let uncoupled = uncoupled_cct_s(&workload, fabric, bssi.order());
-        let bounds = bounds(&workload, fabric);
-        let trace = &source.name();
-        let landmarks =
-            Landmarks::of(&workload, [trace, network.spec()], rate * 8.0, &bounds, &uncoupled);
+        let landmarks = landmarks(&workload, &network, rate, &source.name());
         output::print(|out| {
             if self.json { write_json(&landmarks, out) } else { write!(out, "{landmarks}") }
         })

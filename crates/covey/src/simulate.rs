@@ -3,10 +3,9 @@
 use std::path::PathBuf;
 
 use clap::Args;
-use covey_experiment::cores;
+use covey_experiment::{NO_BOUND, cores};
 use covey_report::{Summary, write_json, write_per_coflow_csv, write_per_flow_csv};
 
-use crate::bound::NO_BOUND;
 use crate::experiment::Arguments;
 use crate::failure::Failure;
 use crate::output;
