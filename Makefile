@@ -117,10 +117,10 @@ relay-bench: ## Load a live coordinator with 40,000 agents behind relays and pri
 flow-bench: ## Measure docs/measurements/client-library.md
 	scripts/flow-bench.sh
 
-token-bench: ## Measure docs/measurements/flow-tokens.md
+token-bench: ## Measure docs/measurements/client-library.md
 	scripts/token-bench.sh
 
-htb-bench: ## Measure docs/measurements/htb.md, HTB and DSCP; needs root
+htb-bench: ## Measure docs/measurements/client-library.md, HTB and DSCP; needs root
 	scripts/htb-bench.sh
 
 testbed-short: ## Replay a short trace over real sockets between emulated hosts; needs root (TRACE=file)

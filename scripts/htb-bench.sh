@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures docs/measurements/htb.md, HTB and DSCP, between two network namespaces that it makes; needs root, ip
+# Measures docs/measurements/client-library.md, HTB and DSCP, between two network namespaces that it makes; needs root, ip
 # and tc.
 set -euo pipefail
 cd "$(dirname "$0")/.."

@@ -1,6 +1,6 @@
 #!/bin/sh
-# Loads a coordinator in a process of its own and prints the rows of the tables in docs/measurements:
-# registrations.md, agents.md and philae-aalo-live.md.
+# Loads a coordinator in a process of its own and prints the rows of the tables in
+# docs/measurements/coordinator.md.
 #
 #     scripts/live-bench.sh [TRACE]
 #

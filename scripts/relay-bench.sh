@@ -1,6 +1,6 @@
 #!/bin/sh
 # Loads a coordinator with many agents behind relays, each in a process of its own, and prints the rows
-# of the tables on relays in docs/measurements/agents.md.
+# of the tables on relays in docs/measurements/coordinator.md.
 #
 #     scripts/relay-bench.sh [AGENTS, 40000 [RELAYS, 3]]
 #

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Measures docs/measurements/flow-tokens.md: flows without tokens, with tokens, and with tokens and TLS, by turns. Four
+# Measures docs/measurements/client-library.md: flows without tokens, with tokens, and with tokens and TLS, by turns. Four
 # coordinators have two agents each, so that two rows show what differs anyway.
 set -euo pipefail
 cd "$(dirname "$0")/.."

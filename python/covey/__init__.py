@@ -8,7 +8,7 @@
 `Client` and `AsyncClient` take part in the live system: coflows that a coordinator schedules.
 
 Units: times are seconds, sizes bytes, rates bytes per second unless a name says another. Tables are
-`Frame` objects, which pandas, polars and pyarrow take over. ``docs/python.md`` lists everything.
+`Frame` objects, which pandas, polars and pyarrow take over. ``docs/python.md`` has recipes.
 """
 
 from covey._api import (

@@ -320,7 +320,7 @@ def reproduce(
     jobs: int | None = None,
     progress: bool | None = None,
 ) -> Reproduction:
-    """Repeat the evaluation of "philae", "swallow", "aalo" or "stream"; all, a table or a figure.
+    """Repeat the evaluation of a paper ("philae", "swallow", "aalo", "coda", "stream"), or a part.
 
     `trace` is the Facebook trace, which the papers used. Without it a synthetic hour stands in, and
     what is found on that cannot be compared with published values.

@@ -2,7 +2,7 @@
 
 The blocks of a page are run in order, with the same names, in a folder that has a small ``trace.txt``.
 ``crates/covey/tests/docs.rs`` describes the markers and requires one before each block. The pages:
-README.md, docs/python.md and docs/start-python.md.
+README.md and docs/python.md.
 """
 
 import re
@@ -15,7 +15,7 @@ ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(
     r"<!-- run by python/tests/test_docs\.py -->\n```python\n(.*?)^```$", re.M | re.S
 )
-PAGES = ["README.md", "docs/python.md", "docs/start-python.md"]
+PAGES = ["README.md", "docs/python.md"]
 
 
 @pytest.mark.parametrize("page", PAGES)

@@ -1,4 +1,4 @@
-//! Measures docs/measurements/htb.md, rates kept by HTB and priorities by DSCP: flows of the library from
+//! Measures docs/measurements/client-library.md, rates kept by HTB and priorities by DSCP: flows of the library from
 //! one network namespace to another. scripts/htb-bench.sh makes these, and runs it.
 //!
 //!     htb_bench sink ADDRESS

@@ -1,4 +1,4 @@
-//! Measures docs/measurements/flow-tokens.md: large and small flows between two hosts, under coordinators that differ in
+//! Measures docs/measurements/client-library.md: large and small flows between two hosts, under coordinators that differ in
 //! `--flow-tokens`, by turns. `make token-bench` starts them, and runs it.
 //!
 //!     token_bench NAME=ADDRESS=FOLDER[=CERTIFICATES] …

@@ -1,6 +1,6 @@
 //! Whatever happens to a coflow costs in proportion to its flows.
 //!
-//! `wide_coflows` prints the table of docs/measurements/wide-coflows.md:
+//! `wide_coflows` prints the table of docs/measurements/coordinator.md:
 //!
 //! ```sh
 //! cargo test --release -p covey-coordinator --test wide -- --ignored --nocapture

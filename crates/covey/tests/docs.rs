@@ -1,5 +1,5 @@
-//! The pages: their links lead to existing targets, their lines are short, and their code blocks
-//! are run or marked as not run.
+//! The pages: their links lead to existing targets, what they name of the code exists, their lines are short,
+//! and their code blocks are run or marked as not run.
 //!
 //! A marker stands on the line before each code block:
 //!
@@ -138,28 +138,138 @@ fn links_lead_to_files_and_headings() {
     assert!(wrong.is_empty(), "these links lead nowhere:\n{wrong}");
 }
 
-#[test]
-fn sources_that_pages_name_exist() {
-    let folders = ["crates", "fuzz/fuzz_targets", "python", "scripts"];
-    let sources: Vec<PathBuf> = folders.into_iter().flat_map(files).collect();
-    let is_source = |word: &&str| {
-        let endings = [".rs", ".py", ".sh"];
-        word.contains('/')
-            && !word.contains(['*', ' ', '<'])
-            && endings.iter().any(|e| word.ends_with(e))
-    };
+/// What is in backticks in the prose of a page, with the number of its line.
+fn names(page: &Page) -> impl Iterator<Item = (usize, &str)> {
+    page.prose().flat_map(|(number, line)| {
+        line.split('`').skip(1).step_by(2).map(move |name| (number, name))
+    })
+}
+
+/// Asserts that each name of the pages that `is_meant` is one that `exists`.
+fn assert_names(what: &str, is_meant: impl Fn(&str) -> bool, exists: impl Fn(&str) -> bool) {
     let mut wrong = String::new();
     for page in &pages() {
-        for (number, line) in page.prose() {
-            let in_backticks = line.split('`').skip(1).step_by(2);
-            for name in in_backticks.filter(is_source) {
-                if !sources.iter().any(|source| source.ends_with(name)) {
-                    writeln!(wrong, "{}:{number}: {name}", page.path.display()).unwrap();
-                }
+        for (number, name) in names(page).filter(|(_, name)| is_meant(name)) {
+            if !exists(name) {
+                writeln!(wrong, "{}:{number}: {name}", page.path.display()).unwrap();
             }
         }
     }
-    assert!(wrong.is_empty(), "no file has such a path:\n{wrong}");
+    assert!(wrong.is_empty(), "there is no such {what}:\n{wrong}");
+}
+
+/// The files of the sources, by their paths from the top folder.
+fn sources() -> Vec<PathBuf> {
+    let folders = ["crates", "fuzz/fuzz_targets", "python", "scripts"];
+    folders.into_iter().flat_map(files).collect()
+}
+
+#[test]
+fn sources_that_pages_name_exist() {
+    let sources = sources();
+    let is_file = |name: &str| [".rs", ".py", ".sh"].iter().any(|ending| name.ends_with(ending));
+    let is_source = |name: &str| is_file(name) && !name.contains(['*', ' ', '<']);
+    assert_names("file", is_source, |name| sources.iter().any(|source| source.ends_with(name)));
+    let is_folder = |name: &str| {
+        let parts = ["crates/", "covey-", "python/", "scripts/"];
+        name.contains('/')
+            && parts.iter().any(|part| name.starts_with(part))
+            && !name.contains([' ', '.', '*', '<'])
+    };
+    let in_folder = |name: &str, source: &Path| {
+        source.ancestors().any(|folder| folder.ends_with(name.trim_end_matches('/')))
+    };
+    let is_generated = |name: &str| name.starts_with("covey-data/");
+    assert_names(
+        "folder",
+        |name| is_folder(name) && !is_generated(name),
+        |name| sources.iter().any(|source| in_folder(name, source)),
+    );
+}
+
+/// Every word of the sources that may be a name.
+fn words() -> BTreeSet<String> {
+    let is_text =
+        |path: &&PathBuf| path.extension().is_some_and(|e| e == "rs" || e == "py" || e == "sh");
+    let texts = sources();
+    let texts =
+        texts.iter().filter(is_text).map(|path| fs::read_to_string(top().join(path)).unwrap());
+    let is_name = |c: char| c.is_alphanumeric() || c == '_';
+    texts
+        .flat_map(|text| text.split(|c| !is_name(c)).map(str::to_owned).collect::<Vec<_>>())
+        .collect()
+}
+
+#[test]
+fn items_of_the_code_that_pages_name_exist() {
+    let words = words();
+    let is_path = |name: &str| {
+        name.contains("::") && name.chars().all(|c| c.is_alphanumeric() || "_:()".contains(c))
+    };
+    let is_constant = |name: &str| {
+        name.contains('_')
+            && name.chars().all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_')
+    };
+    assert_names(
+        "item",
+        |name| is_path(name) || is_constant(name),
+        |name| {
+            let parts = name.trim_end_matches("()").split("::");
+            parts.filter(|part| !part.is_empty()).all(|part| words.contains(part))
+        },
+    );
+}
+
+#[test]
+fn make_targets_that_pages_name_exist() {
+    let makefile = fs::read_to_string(top().join("Makefile")).unwrap();
+    let targets: BTreeSet<&str> =
+        makefile.lines().filter_map(|line| line.split_once(':')).map(|(name, _)| name).collect();
+    let mut wrong = String::new();
+    for page in &pages() {
+        let blocks = page.blocks();
+        let commands = blocks.iter().flat_map(|block| block.text.lines());
+        let all = names(page).map(|(_, name)| name).chain(commands);
+        let target = |line: &str| {
+            let line = line.trim_start_matches("sudo ").strip_prefix("make ")?;
+            line.split_whitespace().next().map(str::to_owned)
+        };
+        for target in all.filter_map(target).filter(|target| !targets.contains(target.as_str())) {
+            writeln!(wrong, "{}: make {target}", page.path.display()).unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "Makefile has no such targets:\n{wrong}");
+}
+
+/// The options in the help texts of all commands.
+fn options(command: &[&str], found: &mut BTreeSet<String>) {
+    let help = [command, &["--help"]].concat();
+    let ran = Command::new(env!("CARGO_BIN_EXE_covey")).args(help).output().unwrap();
+    let help = String::from_utf8(ran.stdout).unwrap();
+    let is_end = |c: char| !c.is_ascii_lowercase() && !c.is_ascii_digit() && c != '-';
+    let of_line = |line: &str| {
+        line.split(is_end)
+            .filter(|word| word.starts_with("--"))
+            .map(str::to_owned)
+            .collect::<Vec<_>>()
+    };
+    found.extend(help.lines().flat_map(of_line));
+    let listed = help.lines().skip_while(|line| *line != "Commands:").skip(1);
+    let listed = listed.map_while(|line| line.strip_prefix("  ")?.split(' ').next());
+    for name in listed.filter(|name| !name.is_empty() && *name != "help") {
+        options(&[command, &[name]].concat(), found);
+    }
+}
+
+#[test]
+fn options_that_pages_name_exist() {
+    let mut known = BTreeSet::new();
+    options(&[], &mut known);
+    // Those of other programs.
+    known.extend(["--no-default-features", "--no-deps", "--release"].map(str::to_owned));
+    let option = |name: &str| name.split(['=', ' ']).next().unwrap().to_owned();
+    let is_option = |name: &str| name.starts_with("--") && name.len() > 2;
+    assert_names("option", is_option, |name| known.contains(&option(name)));
 }
 
 #[test]

@@ -33,7 +33,7 @@ pub const ITEMS: &[Item] = &[
         "Section 7.6",
         "7.6",
         "time in which 100 machines synchronize: 8 ms",
-        "Decisions take no time in a fluid simulation. docs/measurements/agents.md has a real coordinator with \
+        "Decisions take no time in a fluid simulation. docs/measurements/coordinator.md has a real coordinator with \
          10,000 and 40,000 agents.",
     ),
 ];

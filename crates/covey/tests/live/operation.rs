@@ -153,7 +153,7 @@ fn rules_dashboard_and_documentation_name_metrics_that_there_are() {
     }
     let page = read("docs/coordinator.md");
     let (_, section) = page.split_once("## Metrics").unwrap();
-    let (table, _) = section.split_once("Earlier versions").unwrap();
+    let (table, _) = section.split_once("A relay with").unwrap();
     assert_eq!(named(table), metrics);
     // Each alert is explained, and each that is explained is one.
     let alerts = |text: &str| -> BTreeSet<String> {
