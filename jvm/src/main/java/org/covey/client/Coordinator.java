@@ -7,6 +7,8 @@ import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
 import java.net.http.HttpResponse;
 import java.time.Duration;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -94,6 +96,23 @@ public final class Coordinator {
      */
     public JsonNode get(String path) throws IOException {
         return send("GET", path, null, Map.of());
+    }
+
+    /**
+     * Asks for a list, and reads all its pages.
+     *
+     * @param path such as {@code /v1/agents}
+     * @throws IOException if the coordinator does not answer, or refuses
+     */
+    public List<JsonNode> list(String path) throws IOException {
+        List<JsonNode> items = new ArrayList<>();
+        String cursor = "";
+        do {
+            JsonNode page = get(path + "?limit=1000" + cursor);
+            page.path("items").forEach(items::add);
+            cursor = page.path("next").isTextual() ? "&cursor=" + page.path("next").textValue() : "";
+        } while (!cursor.isEmpty());
+        return items;
     }
 
     private JsonNode send(String method, String path, Object body, Map<String, String> headers) throws IOException {

@@ -11,10 +11,9 @@ public class CoveyPlugin implements SparkPlugin {
         return new Driver(guard());
     }
 
-    /** Executors need nothing: observing is the driver's. */
     @Override
     public ExecutorPlugin executorPlugin() {
-        return null;
+        return new Executor(guard());
     }
 
     /** What runs callbacks. */

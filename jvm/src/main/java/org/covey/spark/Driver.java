@@ -1,7 +1,10 @@
 package org.covey.spark;
 
+import java.util.ArrayList;
 import java.util.Map;
+import java.util.concurrent.ConcurrentHashMap;
 
+import com.codahale.metrics.Gauge;
 import org.apache.spark.SparkContext;
 import org.apache.spark.api.plugin.DriverPlugin;
 import org.apache.spark.api.plugin.PluginContext;
@@ -15,6 +18,8 @@ final class Driver implements DriverPlugin {
     private static final Logger LOG = LoggerFactory.getLogger("covey");
 
     private final Guard guard;
+    /** The requests that each executor holds. */
+    private final Map<String, Integer> held = new ConcurrentHashMap<>();
     private SparkContext spark;
     private Worker worker;
 
@@ -33,17 +38,42 @@ final class Driver implements DriverPlugin {
     public void registerMetrics(String applicationId, PluginContext context) {
         guard.run("registerMetrics", () -> {
             Settings settings = Settings.of(spark.getConf());
-            if (!settings.observes()) {
+            if (settings.mode() == Settings.Mode.OFF) {
                 return;
             }
+            boolean schedules = settings.mode() == Settings.Mode.SCHEDULE;
             Coordinator coordinator = settings.connect();
             Ports ports = new Ports(settings.ports(), coordinator);
+            Registry registry = Registry.of(coordinator);
             worker = new Worker(
-                    new Tracker(applicationId, Registry.of(coordinator), new MapStatuses(), ports), guard);
+                    new Tracker(applicationId, registry, new MapStatuses(), ports), registry, schedules, guard);
             worker.start();
             spark.addSparkListener(new Observer(worker, guard));
+            Gauge<Integer> requests = () -> held.values().stream().mapToInt(Integer::intValue).sum();
+            context.metricRegistry().register("held", requests);
             LOG.info("covey: shuffles of {} are registered at {}", applicationId, settings.coordinator());
+            if (schedules) {
+                LOG.info("covey: requests for blocks of shuffles wait in executors while the coordinator serves none of their stage");
+            }
         });
+    }
+
+    /** An executor says how many requests it holds, and asks which are to wait. */
+    @Override
+    public Object receive(Object message) {
+        ArrayList<String> waiting = new ArrayList<>();
+        guard.run("receive", () -> {
+            Gate.Asks asks = Gate.Asks.of((String) message);
+            held.put(asks.executor(), asks.held());
+            if (worker != null) {
+                for (Waiting request : worker.waiting()) {
+                    if (request.host().equals(asks.host())) {
+                        waiting.add(request.text());
+                    }
+                }
+            }
+        });
+        return waiting;
     }
 
     @Override

@@ -36,7 +36,7 @@ final class Ports implements Function<String, Integer> {
     private Integer byAgents(String host) {
         try {
             String address = InetAddress.getByName(host).getHostAddress();
-            for (JsonNode agent : coordinator.get("/v1/agents").path("items")) {
+            for (JsonNode agent : coordinator.list("/v1/agents")) {
                 String peer = agent.path("peer").asText();
                 int end = peer.lastIndexOf(':');
                 if (end > 0 && peer.substring(0, end).replaceAll("[\\[\\]]", "").equals(address)) {

@@ -1,7 +1,11 @@
 package org.covey.spark;
 
 import java.io.IOException;
+import java.util.HashSet;
 import java.util.List;
+import java.util.Set;
+
+import com.fasterxml.jackson.databind.JsonNode;
 
 import org.covey.client.Coflow;
 import org.covey.client.Coordinator;
@@ -16,8 +20,36 @@ interface Registry {
     /** Adds flows to a coflow. */
     void add(long coflow, List<Flow> flows) throws IOException;
 
+    /** Ends flows of a coflow, by their indices. */
+    void cancel(long coflow, List<Integer> flows) throws IOException;
+
     /** Ends a coflow. */
     void end(long coflow) throws IOException;
+
+    /** What is in force now. */
+    Schedule schedule() throws IOException;
+
+    /**
+     * A schedule.
+     *
+     * @param served the flows that have a rate
+     * @param agents the ports with an agent: flows from and to others have no rate at all
+     */
+    record Schedule(Set<Served> served, Set<Integer> agents) {
+        /** Whether the coordinator has a flow wait. */
+        boolean holds(Served flow) {
+            return !served.contains(flow) && agents.contains(flow.src) && agents.contains(flow.dst);
+        }
+    }
+
+    /**
+     * A flow that has a rate.
+     *
+     * @param coflow its coflow
+     * @param src the sending port
+     * @param dst the receiving port
+     */
+    record Served(long coflow, int src, int dst) {}
 
     /** The registry of a coordinator. */
     static Registry of(Coordinator coordinator) {
@@ -33,8 +65,33 @@ interface Registry {
             }
 
             @Override
+            public void cancel(long coflow, List<Integer> flows) throws IOException {
+                coordinator.update(coflow, new Update(List.of(), List.of(), flows, null));
+            }
+
+            @Override
             public void end(long coflow) throws IOException {
                 coordinator.end(coflow);
+            }
+
+            @Override
+            public Schedule schedule() throws IOException {
+                Set<Served> served = new HashSet<>();
+                for (JsonNode flow : coordinator.list("/v1/schedule")) {
+                    if (flow.path("rate").doubleValue() > 0) {
+                        served.add(new Served(
+                                flow.path("coflow").longValue(),
+                                flow.path("src").intValue(),
+                                flow.path("dst").intValue()));
+                    }
+                }
+                Set<Integer> agents = new HashSet<>();
+                for (JsonNode agent : coordinator.list("/v1/agents")) {
+                    if (agent.path("state").asText().equals("joined")) {
+                        agents.add(agent.path("port").intValue());
+                    }
+                }
+                return new Schedule(served, agents);
             }
         };
     }

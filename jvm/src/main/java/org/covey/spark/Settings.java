@@ -15,12 +15,22 @@ import org.covey.client.Coordinator;
 /**
  * The settings of the plug-in.
  *
- * @param observes whether it does anything
+ * @param mode what it does
  * @param coordinator the coordinator's address
  * @param tokenFile the file with the token; null for none
  * @param ports the port of the network of each host; empty if the coordinator's agents say it
  */
-record Settings(boolean observes, URI coordinator, Path tokenFile, Map<String, Integer> ports) {
+record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer> ports) {
+    /** What the plug-in does. */
+    enum Mode {
+        /** Nothing. */
+        OFF,
+        /** It tells the coordinator the shuffles. */
+        OBSERVE,
+        /** Executors also keep requests back while the coordinator has the flows wait. */
+        SCHEDULE
+    }
+
     private static final Duration DEADLINE = Duration.ofSeconds(10);
 
     /**
@@ -29,10 +39,6 @@ record Settings(boolean observes, URI coordinator, Path tokenFile, Map<String, I
      * @throws IllegalArgumentException if one is wrong
      */
     static Settings of(SparkConf conf) {
-        String mode = conf.get("spark.covey.mode", "observe");
-        if (!mode.equals("observe") && !mode.equals("off")) {
-            throw wrong("spark.covey.mode", "observe or off", mode);
-        }
         String tokenFile = conf.get("spark.covey.token.file", "");
         Map<String, Integer> ports = new TreeMap<>();
         String hosts = conf.get("spark.covey.hosts", "");
@@ -44,10 +50,21 @@ record Settings(boolean observes, URI coordinator, Path tokenFile, Map<String, I
             ports.put(parts[0], Integer.valueOf(parts[1]));
         }
         return new Settings(
-                mode.equals("observe"),
+                mode(conf),
                 URI.create(conf.get("spark.covey.coordinator", "http://127.0.0.1:7420")),
                 tokenFile.isEmpty() ? null : Path.of(tokenFile),
                 ports);
+    }
+
+    /** The mode alone, which executors need. */
+    static Mode mode(SparkConf conf) {
+        String mode = conf.get("spark.covey.mode", "observe");
+        return switch (mode) {
+            case "off" -> Mode.OFF;
+            case "observe" -> Mode.OBSERVE;
+            case "schedule" -> Mode.SCHEDULE;
+            default -> throw wrong("spark.covey.mode", "off, observe or schedule", mode);
+        };
     }
 
     private static IllegalArgumentException wrong(String name, String expected, String found) {

@@ -16,7 +16,7 @@ import org.covey.client.Flow;
 /**
  * Which coflows an application has: the reads of one shuffle by one attempt of a stage are one. It is registered when
  * the stage that writes the shuffle has ended, gets flows as reading tasks begin, and ends with the reading stage,
- * never by bytes. One thread uses it.
+ * never by bytes. Flows end with the tasks that read them. One thread uses it.
  */
 final class Tracker {
     /** Stages and shuffles that are remembered; the oldest are forgotten. */
@@ -49,14 +49,29 @@ final class Tracker {
         }
     }
 
+    /** A flow to be added. */
+    private static final class ToAdd {
+        double bytes;
+        final Set<Integer> tasks = new HashSet<>();
+    }
+
+    /** A flow that has been added, and the tasks that read it. */
+    private record Added(long coflow, int index, int src, int dst, String to, Set<Integer> tasks) {}
+
     /** The reads of an attempt of a stage. */
     private static final class Reading {
         final int tasks;
         final Map<Integer, Long> coflows = new LinkedHashMap<>();
         final Map<Integer, double[]> shares = new LinkedHashMap<>();
         final Set<Integer> begun = new HashSet<>();
-        /** Bytes to be added, by coflow, and by the two hosts. */
-        final Map<Long, Map<Ends, Double>> toAdd = new LinkedHashMap<>();
+        /** Flows to be added, by coflow, and by the two hosts. */
+        final Map<Long, Map<Ends, ToAdd>> toAdd = new LinkedHashMap<>();
+        /** Number of flows that each coflow has got. */
+        final Map<Long, Integer> counts = new LinkedHashMap<>();
+        /** Flows whose tasks have not all ended. */
+        final List<Added> added = new ArrayList<>();
+        /** Tasks that have ended since the last time that flows were cancelled. */
+        final Set<Integer> ended = new HashSet<>();
 
         Reading(int tasks) {
             this.tasks = tasks;
@@ -74,6 +89,7 @@ final class Tracker {
     private final Map<Integer, Long> unread = new LinkedHashMap<>();
     private final Map<Integer, Long> latest = new LinkedHashMap<>();
     private final Set<String> unknownHosts = new HashSet<>();
+    private boolean lacksAgents;
     private int registered;
 
     /**
@@ -115,10 +131,7 @@ final class Tracker {
         } else if (event instanceof Event.TaskBegun it) {
             beginTask(it);
         } else if (event instanceof Event.TaskEnded it) {
-            Stage stage = stages.get(it.stage());
-            if (stage != null && stage.shuffle >= 0) {
-                stage.written.put(it.partition(), new Written(it.host(), it.written()));
-            }
+            endTask(it);
         } else if (event instanceof Event.StageEnded it) {
             end(it);
         } else if (event instanceof Event.ApplicationEnded) {
@@ -134,6 +147,18 @@ final class Tracker {
         if (map.size() > MAX_STAGES) {
             map.remove(map.keySet().iterator().next());
         }
+    }
+
+    private void endTask(Event.TaskEnded it) {
+        Stage stage = stages.get(it.stage());
+        if (stage != null && stage.shuffle >= 0) {
+            stage.written.put(it.partition(), new Written(it.host(), it.written()));
+        }
+        readings.forEach((reader, reading) -> {
+            if (reader.get(0) == it.stage()) {
+                reading.ended.add(it.partition());
+            }
+        });
     }
 
     private void begin(Event.StageBegun it) throws IOException {
@@ -208,10 +233,12 @@ final class Tracker {
             }
             double[] shares = reading.shares.computeIfAbsent(shuffle, id -> shares(id, ran, reading.tasks));
             double share = it.partition() < shares.length ? shares[it.partition()] : 0;
-            Map<Ends, Double> toAdd = reading.toAdd.computeIfAbsent(coflow.getValue(), id -> new TreeMap<>());
+            Map<Ends, ToAdd> toAdd = reading.toAdd.computeIfAbsent(coflow.getValue(), id -> new TreeMap<>());
             for (Written written : stages.get(ran).written.values()) {
                 if (!written.host.equals(it.host()) && written.bytes > 0) {
-                    toAdd.merge(new Ends(written.host, it.host()), share * written.bytes, Double::sum);
+                    ToAdd flow = toAdd.computeIfAbsent(new Ends(written.host, it.host()), ends -> new ToAdd());
+                    flow.bytes += share * written.bytes;
+                    flow.tasks.add(it.partition());
                 }
             }
         }
@@ -258,7 +285,7 @@ final class Tracker {
     }
 
     /**
-     * Adds the flows of tasks that have begun.
+     * Adds the flows of tasks that have begun, and cancels those of tasks that have ended.
      *
      * @throws IOException if the coordinator does not do what it is asked
      */
@@ -269,20 +296,70 @@ final class Tracker {
     }
 
     private void flush(Reading reading) throws IOException {
-        for (Map.Entry<Long, Map<Ends, Double>> it : reading.toAdd.entrySet()) {
+        for (Map.Entry<Long, Map<Ends, ToAdd>> it : reading.toAdd.entrySet()) {
+            long coflow = it.getKey();
             List<Flow> flows = new ArrayList<>();
-            it.getValue().forEach((ends, bytes) -> {
+            it.getValue().forEach((ends, flow) -> {
                 Integer src = port(ends.from);
                 Integer dst = port(ends.to);
                 if (src != null && dst != null && !src.equals(dst)) {
-                    flows.add(new Flow(src, dst, bytes));
+                    flows.add(new Flow(src, dst, flow.bytes));
+                    int index = reading.counts.merge(coflow, 1, Integer::sum) - 1;
+                    reading.added.add(new Added(coflow, index, src, dst, ends.to, flow.tasks));
                 }
             });
             if (!flows.isEmpty()) {
-                registry.add(it.getKey(), flows);
+                registry.add(coflow, flows);
             }
         }
         reading.toAdd.clear();
+        cancelEnded(reading);
+    }
+
+    private void cancelEnded(Reading reading) throws IOException {
+        if (reading.ended.isEmpty()) {
+            return;
+        }
+        Map<Long, List<Integer>> toCancel = new TreeMap<>();
+        reading.added.removeIf(flow -> {
+            flow.tasks.removeAll(reading.ended);
+            if (flow.tasks.isEmpty()) {
+                toCancel.computeIfAbsent(flow.coflow, id -> new ArrayList<>()).add(flow.index);
+            }
+            return flow.tasks.isEmpty();
+        });
+        reading.ended.clear();
+        for (Map.Entry<Long, List<Integer>> it : toCancel.entrySet()) {
+            registry.cancel(it.getKey(), it.getValue());
+        }
+    }
+
+    /** Whether hosts of flows were found to have no agent when it was asked what is to wait. */
+    boolean lacksAgents() {
+        return lacksAgents;
+    }
+
+    /** Whether a stage reads a shuffle. */
+    boolean isReading() {
+        return !readings.isEmpty();
+    }
+
+    /**
+     * What is to wait: the reads of an attempt of a stage on a host if each of their flows has to. If one had to wait
+     * for another, neither would end: both end with the tasks that need both.
+     */
+    Set<Waiting> waiting(Registry.Schedule schedule) {
+        Set<Waiting> waiting = new HashSet<>();
+        readings.forEach((stage, reading) -> {
+            Set<Waiting> goes = new HashSet<>();
+            for (Added flow : reading.added) {
+                lacksAgents |= !schedule.agents().containsAll(List.of(flow.src, flow.dst));
+                boolean waits = schedule.holds(new Registry.Served(flow.coflow, flow.src, flow.dst));
+                (waits ? waiting : goes).add(new Waiting(stage.get(0), stage.get(1), flow.to));
+            }
+            waiting.removeAll(goes);
+        });
+        return waiting;
     }
 
     private Integer port(String host) {

@@ -1,6 +1,7 @@
 package org.covey.spark;
 
 import java.io.IOException;
+import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
 import java.util.concurrent.TimeUnit;
@@ -17,15 +18,30 @@ final class Worker {
     private static final Logger LOG = LoggerFactory.getLogger("covey");
     private static final int MAX_QUEUED = 100_000;
     private static final long STOP_MS = 3_000;
+    /** Interval at which the schedule is asked for, while a stage reads. */
+    private static final long LOOK_MS = 50;
 
     private final BlockingQueue<Event> queue = new LinkedBlockingQueue<>(MAX_QUEUED);
     private final AtomicLong dropped = new AtomicLong();
     private final Tracker tracker;
+    private final Registry registry;
     private final Guard guard;
     private final Thread thread;
+    private final boolean schedules;
     private volatile boolean isDone;
+    private volatile Set<Waiting> waiting = Set.of();
+    private boolean hasSaidThatAgentsLack;
+    /** The schedule is not asked for before this time, in nanoseconds. */
+    private long nextLook = System.nanoTime();
 
-    Worker(Tracker tracker, Guard guard) {
+    /**
+     * A worker that has not begun.
+     *
+     * @param schedules whether it asks which flows have to wait
+     */
+    Worker(Tracker tracker, Registry registry, boolean schedules, Guard guard) {
+        this.registry = registry;
+        this.schedules = schedules;
         this.tracker = tracker;
         this.guard = guard;
         thread = new Thread(() -> guard.run("the thread that tells the coordinator", this::work), "covey");
@@ -43,6 +59,11 @@ final class Worker {
         }
     }
 
+    /** The requests that have to wait now. */
+    Set<Waiting> waiting() {
+        return waiting;
+    }
+
     /** Ends what is left, and waits a little for it. */
     void stop() throws InterruptedException {
         tell(new Event.ApplicationEnded());
@@ -54,13 +75,17 @@ final class Worker {
         try {
             boolean isOver = false;
             while (!isOver && !guard.hasFailed()) {
-                Event event = queue.poll(1, TimeUnit.SECONDS);
+                boolean looks = schedules && tracker.isReading();
+                Event event = queue.poll(looks ? LOOK_MS : 1_000, TimeUnit.MILLISECONDS);
                 while (event != null) {
                     tracker.take(event);
                     isOver |= event instanceof Event.ApplicationEnded;
                     event = queue.poll();
                 }
                 tracker.flush();
+                if (schedules) {
+                    look();
+                }
             }
             if (!tracker.unknownHosts().isEmpty()) {
                 LOG.warn("covey: hosts without a port, whose flows were left out: {}; spark.covey.hosts names ports",
@@ -70,7 +95,24 @@ final class Worker {
             LOG.warn("covey: the application goes on without the coordinator: {}", error.toString());
         } finally {
             isDone = true;
+            waiting = Set.of();
             queue.clear();
+        }
+    }
+
+    /** Asks the coordinator what waits. That takes at most a tenth of the time. */
+    private void look() throws IOException {
+        long begin = System.nanoTime();
+        if (!tracker.isReading()) {
+            waiting = Set.of();
+        } else if (begin - nextLook >= 0) {
+            waiting = tracker.waiting(registry.schedule());
+            if (tracker.lacksAgents() && !hasSaidThatAgentsLack) {
+                hasSaidThatAgentsLack = true;
+                LOG.warn("covey: hosts have no agent, and so requests from and to them do not wait");
+            }
+            long end = System.nanoTime();
+            nextLook = end + Math.max(TimeUnit.MILLISECONDS.toNanos(LOOK_MS), 9 * (end - begin));
         }
     }
 }

@@ -64,6 +64,28 @@ class RequestsTest {
     }
 
     @Test
+    void aListIsReadToItsLastPage() throws Exception {
+        HttpServer server = HttpServer.create(new InetSocketAddress(InetAddress.getLoopbackAddress(), 0), 0);
+        server.createContext("/v1/agents", exchange -> {
+            boolean isFirst = "limit=1000".equals(exchange.getRequestURI().getQuery());
+            boolean isSecond = "limit=1000&cursor=7".equals(exchange.getRequestURI().getQuery());
+            String answer = isFirst ? "{\"items\": [1, 2], \"next\": \"7\"}" : isSecond ? "{\"items\": [3]}" : "{}";
+            byte[] bytes = answer.getBytes(StandardCharsets.UTF_8);
+            exchange.sendResponseHeaders(200, bytes.length);
+            exchange.getResponseBody().write(bytes);
+            exchange.close();
+        });
+        server.start();
+        try {
+            URI address = URI.create("http://127.0.0.1:" + server.getAddress().getPort());
+            Coordinator coordinator = new Coordinator(address, "secret", Duration.ofSeconds(10));
+            assertEquals("[1, 2, 3]", coordinator.list("/v1/agents").toString());
+        } finally {
+            server.stop(0);
+        }
+    }
+
+    @Test
     void aCoordinatorThatIsAwayIsAnError() {
         Coordinator away = new Coordinator(URI.create("http://127.0.0.1:1"), "secret", Duration.ofSeconds(2));
         assertThrows(IOException.class, () -> away.keep(1));

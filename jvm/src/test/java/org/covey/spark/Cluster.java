@@ -5,8 +5,10 @@ import java.io.IOException;
 import java.nio.file.FileAlreadyExistsException;
 import java.nio.file.Files;
 import java.nio.file.Path;
+import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.stream.Stream;
 
 import org.apache.spark.SparkConf;
 import org.apache.spark.deploy.master.Master;
@@ -49,7 +51,8 @@ final class Cluster {
                 .set("spark.executor.memory", "600m")
                 // Executors live for seconds: what they compile must not take longer than it saves.
                 .set("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
-                        + "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote")
+                        + "-XX:+UnlockDiagnosticVMOptions -XX:-BytecodeVerificationRemote "
+                        + "-Dlog4j2.configurationFile=org/apache/spark/log4j2-defaults.properties")
                 .set("spark.sql.codegen.wholeStage", "false")
                 .set("spark.sql.codegen.factoryMode", "NO_CODEGEN")
                 .set("spark.ui.enabled", "false")
@@ -57,6 +60,17 @@ final class Cluster {
                 .set("spark.sql.autoBroadcastJoinThreshold", "-1");
         settings.forEach(conf::set);
         return SparkSession.builder().config(conf).getOrCreate();
+    }
+
+    /** The warnings of the plug-in in what the executors of an application have said. */
+    static List<String> said(String application) throws IOException {
+        List<String> lines = new ArrayList<>();
+        try (Stream<Path> files = Files.walk(FOLDER.resolve("work").resolve(application))) {
+            for (Path file : files.filter(it -> it.endsWith("stderr")).toList()) {
+                Files.readAllLines(file).stream().filter(line -> line.contains(" WARN covey: ")).forEach(lines::add);
+            }
+        }
+        return lines;
     }
 
     private static synchronized String master() throws IOException {

@@ -77,11 +77,13 @@ public final class Covey {
         /** Where clients ask, and where agents connect. */
         public final URI clients;
         private final int agents;
+        private final int ports;
         private final Process process;
 
         /** A coordinator, which answers. */
         public Server(Path folder, int ports, String policy) throws Exception {
             this.folder = folder;
+            this.ports = ports;
             clients = URI.create("http://127.0.0.1:" + freePort());
             agents = freePort();
             process = start(folder.resolve("serve.out"), List.of(
@@ -102,6 +104,33 @@ public final class Covey {
         /** A client of it. */
         public Coordinator client() throws IOException {
             return new Coordinator(clients, Files.readString(token()).strip(), SOON);
+        }
+
+        /** Agents of all ports, each with a socket {@code agent-N.sock} in the folder if applications are its concern. */
+        public AutoCloseable agents(String enforcer) throws Exception {
+            List<Process> processes = new ArrayList<>();
+            for (int port = 0; port < ports; port++) {
+                List<String> command = new ArrayList<>(List.of(
+                        "agent", "--port", String.valueOf(port), "--enforcer", enforcer,
+                        "--coordinator", "127.0.0.1:" + agents, "--credentials", folder.toString()));
+                if (!enforcer.equals("none")) {
+                    command.addAll(List.of("--socket", socket(port).toString()));
+                }
+                processes.add(start(folder.resolve("agent-" + port + ".out"), command));
+            }
+            await("agents", () -> {
+                int live = 0;
+                for (JsonNode agent : client().get("/v1/agents").path("items")) {
+                    live += agent.path("state").asText().equals("joined") ? 1 : 0;
+                }
+                return live == ports ? true : null;
+            });
+            return () -> processes.forEach(it -> it.destroyForcibly().onExit().join());
+        }
+
+        /** The socket of a host's agent. */
+        public Path socket(int port) {
+            return folder.resolve("agent-" + port + ".sock");
         }
 
         @Override

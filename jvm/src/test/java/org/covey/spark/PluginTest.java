@@ -1,8 +1,11 @@
 package org.covey.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.File;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -10,9 +13,15 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.CompletableFuture;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.spark.SparkEnv;
+import org.apache.spark.metrics.source.Source;
 import org.apache.spark.sql.SparkSession;
+import org.covey.client.Coflow;
+import org.covey.client.Coordinator;
+import org.covey.client.Flow;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Test;
@@ -135,9 +144,66 @@ class PluginTest {
         }
     }
 
+    /** The coordinator serves another coflow, and so the requests of the application wait. */
+    @Test
+    void requestsWaitWhileTheCoordinatorServesAnotherCoflow() throws Exception {
+        Path own = Files.createDirectory(folder.resolve("schedule"));
+        try (Said said = new Said(); Covey.Server sebf = new Covey.Server(own, Cluster.HOSTS.size(), "sebf");
+                AutoCloseable agents = sebf.agents("none")) {
+            Coordinator client = sebf.client();
+            List<Flow> all = new ArrayList<>();
+            for (int k = 0; k < 9; k++) {
+                if (k / 3 != k % 3) {
+                    all.add(new Flow(k / 3, k % 3, 1.0));
+                }
+            }
+            long other = client.register(new Coflow("another", List.of(), null, null, all), "another");
+            Map<String, String> settings = settings(CoveyPlugin.class, sebf.clients);
+            settings.put("spark.covey.token.file", sebf.token().toString());
+            settings.put("spark.covey.mode", "schedule");
+            // The first requests go before anything is known of them; more are to follow.
+            settings.put("spark.reducer.maxReqsInFlight", "1");
+            settings.put("spark.sql.adaptive.enabled", "false");
+            try (SparkSession spark = Cluster.application("schedule", settings)) {
+                CompletableFuture<List<String>> found = CompletableFuture.supplyAsync(() -> Queries.run(spark));
+                Covey.await("requests that wait", () -> held() > 0 ? true : null);
+                assertFalse(found.isDone());
+                client.end(other);
+                assertNotNull(agents);
+                assertEquals(results, found.get());
+                assertEquals(List.of(), Cluster.said(spark.sparkContext().applicationId()));
+            }
+            assertEquals(List.of(), said.lines());
+        }
+    }
+
+    /** The requests that the executors hold, by the plug-in's metric. */
+    private static int held() {
+        Source source = SparkEnv.get().metricsSystem()
+                .getSourcesByName("plugin." + CoveyPlugin.class.getName()).head();
+        return (Integer) source.metricRegistry().getGauges().get("held").getValue();
+    }
+
+    @Test
+    void aFaultInARequestIsOneLineOfAnExecutor() throws Exception {
+        Map<String, String> settings = settings(FaultyPlugin.class, coordinator.clients);
+        settings.put("spark.covey.mode", "schedule");
+        settings.put("spark.executor.extraClassPath", Path.of("target/classes").toAbsolutePath() + File.pathSeparator
+                + Path.of("target/test-classes").toAbsolutePath());
+        settings.put("spark.executorEnv.COVEY_FAULT", "fetchBlocks");
+        String application;
+        try (SparkSession spark = Cluster.application("fault", settings)) {
+            application = spark.sparkContext().applicationId();
+            assertEquals(results, Queries.run(spark));
+        }
+        List<String> lines = Cluster.said(application);
+        assertTrue(!lines.isEmpty() && lines.size() <= Cluster.HOSTS.size(), lines::toString);
+        assertTrue(lines.stream().allMatch(line -> line.contains("fetchBlocks failed")), lines::toString);
+    }
+
     @ParameterizedTest
     @ValueSource(strings = {
-        "init", "registerMetrics", "onJobStart", "onStageSubmitted", "onTaskStart", "onTaskEnd", "onStageCompleted",
+        "init", "init of the executor", "registerMetrics", "onJobStart", "onStageSubmitted", "onTaskStart", "onTaskEnd", "onStageCompleted",
         "shutdown", "the thread that tells the coordinator"})
     void aFaultIsOneLine(String callback) throws Exception {
         System.setProperty("covey.fault", callback);

@@ -1,10 +1,13 @@
 package org.covey.spark;
 
 import static org.junit.jupiter.api.Assertions.assertEquals;
+import static org.junit.jupiter.api.Assertions.assertFalse;
+import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 
 import org.covey.client.Coflow;
 import org.covey.client.Flow;
@@ -32,6 +35,16 @@ class TrackerTest {
         }
 
         @Override
+        public Schedule schedule() {
+            throw new AssertionError("a tracker does not ask");
+        }
+
+        @Override
+        public void cancel(long coflow, List<Integer> flows) {
+            heard.add("cancel " + coflow + " " + flows);
+        }
+
+        @Override
         public void end(long coflow) {
             heard.add("end " + coflow);
         }
@@ -45,6 +58,11 @@ class TrackerTest {
             tracker.take(event);
         }
         tracker.flush();
+    }
+
+    /** A schedule for two hosts with agents. */
+    private static Registry.Schedule served(Registry.Served... flows) {
+        return new Registry.Schedule(Set.of(flows), Set.of(0, 1));
     }
 
     /** A stage of two tasks that writes a shuffle: 80 bytes on a, 40 on b. */
@@ -74,6 +92,51 @@ class TrackerTest {
     }
 
     @Test
+    void aFlowEndsWithTheTasksThatReadIt() throws Exception {
+        write(1, 5);
+        tracker.take(new Event.StageBegun(2, 0, 3, List.of(1)));
+        take(new Event.TaskBegun(2, 0, 0, "b"), new Event.TaskBegun(2, 0, 1, "b"));
+        take(new Event.TaskBegun(2, 0, 2, "a"));
+        take(new Event.TaskEnded(2, 0, "b", 0));
+        take(new Event.TaskEnded(2, 2, "a", 0), new Event.TaskEnded(2, 1, "b", 0));
+        assertEquals(List.of(
+                "register 10 app shuffle 5 read 0 after []",
+                "add 10 0-1 60.0",
+                "add 10 1-0 10.0",
+                "cancel 10 [0, 1]"), heard);
+        assertEquals(Set.of(), tracker.waiting(served()));
+    }
+
+    @Test
+    void twoShufflesOfAStageDoNotWaitForEachOther() throws Exception {
+        write(1, 5);
+        write(3, 6);
+        take(new Event.StageBegun(2, 0, 3, List.of(1, 3)), new Event.TaskBegun(2, 0, 0, "b"));
+        assertEquals(Set.of(new Waiting(2, 0, "b")), tracker.waiting(served()));
+        assertEquals(Set.of(), tracker.waiting(served(new Registry.Served(11, 0, 1))));
+    }
+
+    @Test
+    void requestsWaitWhoseFlowsHaveNoRate() throws Exception {
+        write(1, 5);
+        take(new Event.StageBegun(2, 1, 3, List.of(1)));
+        assertEquals(Set.of(), tracker.waiting(served()));
+        take(new Event.TaskBegun(2, 1, 0, "b"), new Event.TaskBegun(2, 1, 1, "a"));
+        assertEquals(Set.of(new Waiting(2, 1, "a"), new Waiting(2, 1, "b")), tracker.waiting(served()));
+        // Another coflow's rate does not count.
+        Registry.Schedule schedule = served(new Registry.Served(10, 0, 1), new Registry.Served(11, 1, 0));
+        assertEquals(Set.of(new Waiting(2, 1, "a")), tracker.waiting(schedule));
+        assertFalse(tracker.lacksAgents());
+        // A host without an agent is nobody's turn.
+        assertEquals(Set.of(), tracker.waiting(new Registry.Schedule(Set.of(), Set.of(0))));
+        assertTrue(tracker.lacksAgents());
+        assertTrue(tracker.isReading());
+        take(new Event.StageEnded(2, 1, false));
+        assertEquals(Set.of(), tracker.waiting(served()));
+        assertFalse(tracker.isReading());
+    }
+
+    @Test
     void aSecondReaderIsAnotherCoflowAndASkippedStageIsFound() throws Exception {
         write(1, 5);
         take(new Event.StageBegun(2, 0, 3, List.of(1)), new Event.StageEnded(2, 0, false));
@@ -85,6 +148,7 @@ class TrackerTest {
                 "end 10",
                 "register 11 app shuffle 5 read 1 after []",
                 "add 11 0-1 40.0",
+                "cancel 11 [0]",
                 "register 12 app shuffle 6 read 2 after [11]",
                 "end 11"), heard);
     }
