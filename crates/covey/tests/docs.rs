@@ -273,6 +273,24 @@ fn options_that_pages_name_exist() {
 }
 
 #[test]
+fn pages_that_sources_name_exist() {
+    let all =
+        ["Makefile", "CHANGELOG.md", "SECURITY.md"].map(PathBuf::from).into_iter().chain(sources());
+    let is_page = |c: char| c.is_ascii_alphanumeric() || "/-_.".contains(c);
+    let mut wrong = String::new();
+    for path in all {
+        let Ok(text) = fs::read_to_string(top().join(&path)) else { continue };
+        let words =
+            text.split(|c| !is_page(c)).filter_map(|word| word.find("docs/").map(|at| &word[at..]));
+        let pages = words.filter_map(|word| word.find(".md").map(|end| &word[..end + 3]));
+        for page in pages.filter(|page| !top().join(page).exists()) {
+            writeln!(wrong, "{}: {page}", path.display()).unwrap();
+        }
+    }
+    assert!(wrong.is_empty(), "these pages do not exist:\n{wrong}");
+}
+
+#[test]
 fn every_page_is_in_the_index() {
     let index = fs::read_to_string(top().join("docs/README.md")).unwrap();
     let is_listed = |page: &Page| {
