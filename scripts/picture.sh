@@ -21,7 +21,7 @@ trap 'rm -rf "$folder"' EXIT
 # text.
 sed --regexp-extended \
     -e 's#<meta name="generator"[^>]*>##' -e 's#<section id="results">.*</section>(<div class="pair">)#\1#' \
-    -e 's#<section id="parameters">.*</footer>#</main>#' "$folder/page.html" >"$folder/plots.html"
+    -e 's#<section id="coflows".*</footer>#</main>#' -e 's#<script.*</script>##' "$folder/page.html" >"$folder/plots.html"
 
 if [[ ${1:-} == --check ]]; then
     cp docs/images/plots.png "$folder"

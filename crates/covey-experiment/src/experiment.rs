@@ -173,6 +173,10 @@ impl<'a> Experiment<'a> {
     ) -> Result<(Outcome, RunInfo), Error> {
         let Contender { label, name, params, policy, observer, measured_codec, again, .. } =
             contender;
+        let knows_sizes = match &policy {
+            Simulated::Exactly(policy) => Some(matches!(policy, AnyPolicy::Clairvoyant(_))),
+            Simulated::Emulated(_) => None,
+        };
         let started = Instant::now();
         let outcome = match policy {
             Simulated::Exactly(policy) => {
@@ -208,6 +212,7 @@ impl<'a> Experiment<'a> {
             policy: name,
             params,
             label,
+            knows_sizes,
             trace: self.trace.clone(),
             fabric: self.network.spec().to_owned(),
             port_rate_bps: self.port_rate_bps,

@@ -66,6 +66,7 @@ fn run<'a>(
         policy: label.split(':').next().unwrap_or(label).to_owned(),
         params: params.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect(),
         label: label.to_owned(),
+        knows_sizes: None,
         trace: "made-up.txt".to_owned(),
         fabric: "big-switch".to_owned(),
         port_rate_bps: 1e9,

@@ -16,6 +16,8 @@ pub struct RunInfo {
     pub params: Vec<(String, String)>,
     /// The policy as the user typed it, such as `aalo:queues=strict,delta=0`.
     pub label: String,
+    /// Whether the policy sees sizes of coflows before they end, where that is known.
+    pub knows_sizes: Option<bool>,
     /// Name of the trace.
     pub trace: String,
     /// Name of the fabric, such as `big-switch`.

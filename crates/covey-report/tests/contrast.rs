@@ -11,7 +11,7 @@ use std::collections::HashMap;
 const MIN_CONTRAST: f64 = 4.5;
 
 /// The grid behind a plot is exempt: the numbers on the axes carry the same information.
-const DECORATION: [&str; 2] = [".grid", ".grid.major"];
+const DECORATION: [&str; 3] = [".grid", ".grid.major", ".curve.dim"];
 
 /// The relative luminance of `#rrggbb`.
 fn luminance(colour: &str) -> f64 {

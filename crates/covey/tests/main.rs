@@ -17,6 +17,7 @@ mod fabrics;
 mod identify;
 mod inputs;
 mod outputs;
+mod page;
 mod reproduce;
 mod suggestions;
 mod testbed;

@@ -20,6 +20,8 @@ pub(super) struct Cdf<'a> {
     pub of: &'a str,
     /// A value to mark by a vertical line.
     pub mark: Option<f64>,
+    /// How the page's script knows the plot, if it redraws it.
+    pub name: Option<&'static str>,
     /// The curves, each with the values of its distribution.
     pub curves: Vec<(&'a Series<'a>, Vec<f64>)>,
 }
@@ -37,13 +39,14 @@ impl Cdf<'_> {
                 line class="mark" x1=(x) x2=(x) y1=(TOP) y2=(BOTTOM) {}
             }
             @for (series, values) in &self.curves {
-                path class={ "curve " (series.class) } d=(steps(values, &x_axis)) {
+                path class={ "curve " (series.class) } data-policy=[series.place] d=(steps(values, &x_axis)) {
                     title { (series.label) }
                 }
             }
         };
         let of = format!("{} (%)", self.of);
-        Frame { title: &self.title, x: (&self.x_label, &x_axis), y: (&of, &Y_AXIS) }.draw(inside)
+        let (x, y) = ((self.x_label.as_str(), &x_axis as _), (of.as_str(), &Y_AXIS as _));
+        Frame { title: &self.title, name: self.name, x, y }.draw(inside)
     }
 }
 

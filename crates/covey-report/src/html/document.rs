@@ -6,16 +6,34 @@ use std::fmt::Write;
 
 /// The style sheet, for screens of any width, light or dark, and for paper.
 const STYLE: &str = include_str!("style.css");
+/// The script of the page of a comparison.
+const SCRIPT: &str = include_str!("page.js");
 
-/// A whole page of a header and a main part, which loads nothing.
+/// A whole page of a header and a main part, which loads nothing and has no script.
 pub(super) fn document(title: &str, header: Markup, main: Markup) -> String {
+    page(title, header, main, None)
+}
+
+/// A page with a script, and the data that the script reads: JSON, in the element `data`.
+pub(super) fn scripted(title: &str, header: Markup, main: Markup, data: &str) -> String {
+    // No text can end the element.
+    let data = data.replace('<', "\\u003c");
+    let scripts = html! {
+        script type="application/json" id="data" { (PreEscaped(data)) }
+        script { (PreEscaped(SCRIPT)) }
+    };
+    page(title, header, main, Some(scripts))
+}
+
+fn page(title: &str, header: Markup, main: Markup, scripts: Option<Markup>) -> String {
+    let own = if scripts.is_some() { "; script-src 'unsafe-inline'" } else { "" };
     let page = html! {
         (DOCTYPE)
         html lang="en" {
             head {
                 meta charset="utf-8";
                 meta name="viewport" content="width=device-width, initial-scale=1";
-                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'";
+                meta http-equiv="Content-Security-Policy" content={ "default-src 'none'; style-src 'unsafe-inline'" (own) };
                 meta name="generator" content=(concat!("covey ", env!("CARGO_PKG_VERSION")));
                 title { (title) }
                 style { (PreEscaped(palette())) (PreEscaped(STYLE)) }
@@ -24,6 +42,7 @@ pub(super) fn document(title: &str, header: Markup, main: Markup) -> String {
                 (header)
                 main { (main) }
                 footer { "Made by covey " (env!("CARGO_PKG_VERSION")) "." }
+                @if let Some(scripts) = scripts { (scripts) }
             }
         }
     };
@@ -66,7 +85,8 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_style_sheet_loads_nothing_and_cannot_end_its_element() {
+    fn style_sheet_and_script_cannot_end_their_elements() {
         assert!(!STYLE.contains("url(") && !STYLE.contains("@import") && !STYLE.contains('<'));
+        assert!(!SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
     }
 }

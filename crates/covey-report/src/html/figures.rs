@@ -32,7 +32,7 @@ fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
             let values = curves.iter().map(|(_, values)| values.clone());
             let curves = series.iter().zip(values).collect();
             let (title, x_label) = (title.to_owned(), x.clone());
-            (Cdf { title, x_label, of, mark: *mark, curves }.draw(), legend(&series))
+            (Cdf { title, x_label, of, mark: *mark, name: None, curves }.draw(), legend(&series))
         }
         Plot::Bars { x, unit, series, groups } => {
             let key = (0..).zip(series).map(|(index, name)| (name.as_str(), bars::swatch(index)));
@@ -52,7 +52,7 @@ fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
                     }
                 }
             };
-            let frame = Frame { title, x: (x, &x_axis), y: (y, &y_axis) };
+            let frame = Frame { title, name: None, x: (x, &x_axis), y: (y, &y_axis) };
             (frame.draw(inside), swatches(series.iter().map(|one| (one.label, dot(one)))))
         }
         Plot::Curves { x, y, curves } => {
@@ -68,7 +68,7 @@ fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
                     }
                 }
             };
-            let frame = Frame { title, x: (x, &x_axis), y: (y, &y_axis) };
+            let frame = Frame { title, name: None, x: (x, &x_axis), y: (y, &y_axis) };
             (frame.draw(inside), legend(&series))
         }
     }

@@ -22,6 +22,8 @@ pub(super) const LINE: f64 = 22.0;
 pub(super) struct Frame<'a> {
     /// The description for screen readers.
     pub title: &'a str,
+    /// How the page's script knows the plot, if it redraws it.
+    pub name: Option<&'static str>,
     /// Label and horizontal axis.
     pub x: (&'a str, &'a dyn Axis),
     /// Label and vertical axis.
@@ -41,7 +43,9 @@ impl Frame<'_> {
     pub fn draw(&self, inside: Markup) -> Markup {
         let left = left(self.y.1);
         html! {
-            svg class="plot" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(self.title) {
+            svg class="plot" viewBox={ "0 0 " (WIDTH) " " (HEIGHT) } role="img" aria-label=(self.title)
+                data-plot=[self.name] data-left=[self.name.map(|_| left)] data-right=[self.name.map(|_| RIGHT)]
+                data-top=[self.name.map(|_| TOP)] data-bottom=[self.name.map(|_| BOTTOM)] {
                 @for tick in self.y.1.ticks() {
                     @let y = rounded(tick.at);
                     line class={ "grid" @if tick.label.is_some() { " major" } } x1=(left) x2=(RIGHT) y1=(y) y2=(y) {}
@@ -49,7 +53,7 @@ impl Frame<'_> {
                         text class="end" x=(left - 8.0) y=(y) dy="0.35em" { (label) }
                     }
                 }
-                (vertical_grid(self.x.1, TOP, BOTTOM))
+                g class="x" { (vertical_grid(self.x.1, TOP, BOTTOM)) }
                 text x="2" y="14" { (self.y.0) }
                 (x_title(self.x.0, BOTTOM))
                 (inside)

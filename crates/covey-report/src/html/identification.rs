@@ -87,6 +87,7 @@ fn picture(grouped: &Grouped<'_>) -> Markup {
     };
     let frame = Frame {
         title: "Flows over time, by host pair, coloured by group",
+        name: None,
         x: ("seconds after the first start", &time),
         y: ("host pair, by source, then destination", &pairs),
     };

@@ -1,9 +1,10 @@
-//! HTML pages: each is one file that loads nothing and has no script.
+//! HTML pages: each is one file that loads nothing. The page of a comparison has a script, and shows the same without.
 
 mod appendix;
 mod axis;
 mod bars;
 mod cdf;
+mod data;
 mod document;
 mod figures;
 mod frame;
@@ -17,7 +18,7 @@ use crate::text::{bound, jobs_note, load};
 use crate::tiers;
 use crate::units::{decimals, fixed};
 use cdf::Cdf;
-use document::{document, repeat};
+use document::{repeat, scripted};
 use maud::{Markup, html};
 use series::{Series, legend};
 
@@ -39,11 +40,12 @@ pub fn html_page(comparison: &Comparison<'_>, command: &str) -> String {
         }
         @if series.len() > 1 { (bins_figure(comparison, &series)) }
         (busiest_links(comparison))
+        @if data::has_coflows(comparison) { section id="coflows" hidden { h2 { "Coflows" } } }
         (parameters(comparison, &series))
         (repeat(command))
     };
     let title = format!("Coflow completion times on {}", base.trace);
-    document(&title, header(comparison), main)
+    scripted(&title, header(comparison), main, &data::of(comparison))
 }
 
 fn header(comparison: &Comparison<'_>) -> Markup {
@@ -57,18 +59,38 @@ fn header(comparison: &Comparison<'_>) -> Markup {
     }
 }
 
-/// A summary in one sentence: the policy with the lowest mean CCT.
+/// A summary in a sentence for each kind of policy: which has the lowest mean CCT.
 fn winner(comparison: &Comparison<'_>) -> Markup {
-    let base = &comparison.summaries()[comparison.baseline()];
-    let both = comparison.summaries().iter().zip(comparison.speedups());
-    let best = both.min_by(|(a, _), (b, _)| a.cct_s.mean.total_cmp(&b.cct_s.mean));
+    let kinds = [
+        (Some(false), "has the lowest mean CCT of those that know no sizes"),
+        (Some(true), "has the lowest mean CCT of those that know sizes"),
+        (None, "has the lowest mean CCT"),
+    ];
     html! {
-        @if let Some((best, speedup)) = best {
+        @for (kind, what) in kinds { (best_of(comparison, kind, what)) }
+    }
+}
+
+/// Speed-ups that differ by less are no difference.
+const NO_DIFFERENCE: f64 = 0.005;
+
+/// The policy with the lowest mean CCT of those that know sizes or not, or of which that is unknown.
+fn best_of(comparison: &Comparison<'_>, knows_sizes: Option<bool>, what: &str) -> Markup {
+    let base = &comparison.summaries()[comparison.baseline()];
+    let both = comparison.summaries().iter().zip(comparison.speedups()).zip(comparison.runs());
+    let of_kind = both.filter(|(_, run)| run.info().knows_sizes == knows_sizes);
+    let best = of_kind.min_by(|((a, _), _), ((b, _), _)| a.cct_s.mean.total_cmp(&b.cct_s.mean));
+    html! {
+        @if let Some(((best, speedup), _)) = best {
             p class="lead" {
-                b { (best.label) } " has the lowest mean CCT: "
+                b { (best.label) } " " (what) ": "
                 (fixed(best.cct_s.mean, decimals([best.cct_s.mean]))) " s"
                 @if best.label != base.label {
-                    ", " (fixed(speedup.mean_of_means, 2)) " times as fast as " b { (base.label) }
+                    @if (speedup.mean_of_means - 1.0).abs() < NO_DIFFERENCE {
+                        ", no difference from " b { (base.label) }
+                    } @else {
+                        ", " (fixed(speedup.mean_of_means, 2)) " times as fast as " b { (base.label) }
+                    }
                 }
                 @if let Some(distance) = best.mean_over_bound() {
                     " and " (fixed(distance, 2)) " times the lower bound"
@@ -80,7 +102,11 @@ fn winner(comparison: &Comparison<'_>) -> Markup {
 }
 
 fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
-    let table = Table::of(comparison);
+    let mut table = Table::of(comparison);
+    // First what a narrow screen should show.
+    table.columns.sort_by_key(|column| column.heading[0] != "speed-up");
+    let knows = |run: &crate::Run<'_>| run.info().knows_sizes;
+    let says_knows = comparison.runs().iter().any(|run| knows(run).is_some());
     let base = series[comparison.baseline()].label;
     html! {
         section id="results" {
@@ -90,15 +116,19 @@ fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
                     thead {
                         tr {
                             th scope="col" { "policy" }
+                            @if says_knows { th scope="col" { "knows" br; span { "sizes" } } }
                             @for column in &table.columns {
-                                th scope="col" { (column.heading[0]) br; span { (column.heading[1]) } }
+                                th scope="col" data-column=(column.heading.join(" ")) { (column.heading[0]) br; span { (column.heading[1]) } }
                             }
                         }
                     }
                     tbody {
-                        @for (row, policy) in series.iter().enumerate() {
+                        @for (row, (policy, run)) in series.iter().zip(comparison.runs()).enumerate() {
                             tr {
                                 th scope="row" { (policy.key()) }
+                                @if says_knows {
+                                    td { (knows(run).map_or("–", |knows| if knows { "yes" } else { "no" })) }
+                                }
                                 @for column in &table.columns { td { (column.cells[row]) } }
                             }
                         }
@@ -107,7 +137,7 @@ fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
             }
             p class="note" {
                 "CCT, the coflow completion time, runs from a coflow's arrival to the end of its last flow. "
-                "Speed-ups are over " b { (base) } "; above 1 is faster. One is of the mean CCT, the other is the median "
+                "Speed-ups are over " b data-base { (base) } "; above 1 is faster. One is of the mean CCT, the other is the median "
                 "of the speed-ups of single coflows. "
                 @if let Some(bound) = bound(comparison.summaries()) {
                     "No schedule has a mean CCT below " b { (bound) } "; "
@@ -157,6 +187,7 @@ fn cct_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
         x_label: "CCT (s)".to_owned(),
         of: "coflows",
         mark: None,
+        name: Some("cct"),
         curves: runs.map(|(policy, run)| (policy, run.ccts_s().collect())).collect(),
     };
     html! {
@@ -188,6 +219,7 @@ fn speedup_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup 
         },
         of: "coflows",
         mark: Some(1.0),
+        name: Some("speedup"),
         curves: others().map(|(policy, run)| (policy, comparison.ratios(run).collect())).collect(),
     };
     html! {
@@ -196,7 +228,7 @@ fn speedup_figure(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup 
             (plot.draw())
             (legend(others().map(|(policy, _)| policy)))
             figcaption {
-                "How to read: each coflow's CCT under " b { (base.label) } " divided by its CCT under the policy. "
+                "How to read: each coflow's CCT under " b data-base { (base.label) } " divided by its CCT under the policy. "
                 "The height at which a curve crosses the vertical line at 1 is the share of coflows that are slower; "
                 "coflows to the right of the line are faster."
             }

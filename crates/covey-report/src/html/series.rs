@@ -10,13 +10,17 @@ pub(super) struct Series<'a> {
     pub label: &'a str,
     /// Classes of the style sheet for colour and dashes.
     pub class: String,
+    /// Its place among the policies of a comparison, by which the page's script knows it.
+    pub place: Option<usize>,
 }
 
 impl<'a> Series<'a> {
     /// A series for each run of a comparison.
     pub fn all(comparison: &'a Comparison<'_>) -> Vec<Self> {
         let labels = comparison.runs().iter().map(|run| run.info().label.as_str());
-        Self::named(labels, Some(comparison.baseline()))
+        let mut all = Self::named(labels, Some(comparison.baseline()));
+        all.iter_mut().enumerate().for_each(|(place, series)| series.place = Some(place));
+        all
     }
 
     /// A series for each name. Colour and dashes together distinguish them.
@@ -25,13 +29,13 @@ impl<'a> Series<'a> {
         let styles = styles(&labels, baseline);
         let class = |style: Style| format!("c{} d{}", style.colour, style.dash);
         let both = labels.into_iter().zip(styles);
-        both.map(|(label, style)| Self { label, class: class(style) }).collect()
+        both.map(|(label, style)| Self { label, class: class(style), place: None }).collect()
     }
 
     /// The name beside a sample of the line.
     pub fn key(&self) -> Markup {
         html! {
-            span class="key" {
+            span class="key" data-policy=[self.place] {
                 svg viewBox="0 0 30 10" aria-hidden="true" {
                     line class={ "curve " (self.class) } x1="0" y1="5" x2="30" y2="5" {}
                 }

@@ -95,6 +95,7 @@ fn timeline(whatif: &WhatIf) -> Markup {
     };
     let frame = Frame {
         title: "Stages over time, coloured by application",
+        name: None,
         x: ("seconds after the first start", &time),
         y: ("stage, in order of submission", &stages),
     };

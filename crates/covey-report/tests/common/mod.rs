@@ -57,6 +57,7 @@ fn info(policy: &str, label: &str, params: &[(&str, &str)]) -> RunInfo {
         policy: policy.to_owned(),
         params: params.iter().map(|&(k, v)| (k.to_owned(), v.to_owned())).collect(),
         label: label.to_owned(),
+        knows_sizes: Some(policy == "scf"),
         trace: "tiny & <small>".to_owned(),
         fabric: "big-switch".to_owned(),
         port_rate_bps: 8.0,
