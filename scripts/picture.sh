@@ -33,6 +33,6 @@ if [[ ${1:-} == --check ]]; then
 fi
 chromium --headless --no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking \
     --disable-component-update --disable-sync --user-data-dir="$folder/profile" --hide-scrollbars \
-    --window-size=1100,1740 --screenshot="$folder/plots.png" "file://$folder/plots.html" 2>/dev/null
+    --window-size=1100,1810 --screenshot="$folder/plots.png" "file://$folder/plots.html" 2>/dev/null
 (cd "$folder" && sha256sum plots.html plots.png) >docs/images/plots.sha256
 cp "$folder/plots.png" docs/images/plots.png
