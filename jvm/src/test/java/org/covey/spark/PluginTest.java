@@ -19,6 +19,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.metrics.source.Source;
 import org.apache.spark.sql.SparkSession;
+import org.covey.Covey;
 import org.covey.client.Coflow;
 import org.covey.client.Coordinator;
 import org.covey.client.Flow;
@@ -45,7 +46,7 @@ class PluginTest {
     @BeforeAll
     static void start() throws Exception {
         Covey.needed();
-        coordinator = new Covey.Server(folder, Cluster.HOSTS.size(), "fair");
+        coordinator = new Covey.Server(folder, Cluster.HOSTS.size(), "fair", List.of());
         try (SparkSession spark = Cluster.local("alone", Map.of())) {
             results = Queries.run(spark);
         }
@@ -117,7 +118,7 @@ class PluginTest {
     @Test
     void aCoordinatorThatDiesIsOneLine() throws Exception {
         Path own = Files.createDirectory(folder.resolve("dies"));
-        try (Said said = new Said(); Covey.Server dying = new Covey.Server(own, Cluster.HOSTS.size(), "fair");
+        try (Said said = new Said(); Covey.Server dying = new Covey.Server(own, Cluster.HOSTS.size(), "fair", List.of());
                 Front front = new Front(dying.clients, dying::close)) {
             Map<String, String> settings = settings(CoveyPlugin.class, front.address());
             settings.put("spark.covey.token.file", dying.token().toString());
@@ -148,7 +149,7 @@ class PluginTest {
     @Test
     void requestsWaitWhileTheCoordinatorServesAnotherCoflow() throws Exception {
         Path own = Files.createDirectory(folder.resolve("schedule"));
-        try (Said said = new Said(); Covey.Server sebf = new Covey.Server(own, Cluster.HOSTS.size(), "sebf");
+        try (Said said = new Said(); Covey.Server sebf = new Covey.Server(own, Cluster.HOSTS.size(), "sebf", List.of());
                 AutoCloseable agents = sebf.agents("none")) {
             Coordinator client = sebf.client();
             List<Flow> all = new ArrayList<>();

@@ -1,4 +1,4 @@
-package org.covey.spark;
+package org.covey;
 
 import static org.junit.jupiter.api.Assumptions.assumeTrue;
 
@@ -36,7 +36,7 @@ public final class Covey {
     }
 
     /** Runs it, and gives what it prints. */
-    static JsonNode json(List<String> arguments) throws Exception {
+    public static JsonNode json(List<String> arguments) throws Exception {
         Process process = command(arguments).redirectError(ProcessBuilder.Redirect.INHERIT).start();
         byte[] printed = process.getInputStream().readAllBytes();
         if (process.waitFor() != 0) {
@@ -80,15 +80,21 @@ public final class Covey {
         private final int ports;
         private final Process process;
 
-        /** A coordinator, which answers. */
-        public Server(Path folder, int ports, String policy) throws Exception {
+        /**
+         * A coordinator, which answers.
+         *
+         * @param options further ones of {@code covey serve}
+         */
+        public Server(Path folder, int ports, String policy, List<String> options) throws Exception {
             this.folder = folder;
             this.ports = ports;
             clients = URI.create("http://127.0.0.1:" + freePort());
             agents = freePort();
-            process = start(folder.resolve("serve.out"), List.of(
+            List<String> command = new ArrayList<>(List.of(
                     "serve", "--data", folder.toString(), "--ports", String.valueOf(ports), "--policy", policy,
                     "--clients", clients.getAuthority(), "--agents", "127.0.0.1:" + agents));
+            command.addAll(options);
+            process = start(folder.resolve("serve.out"), command);
             await("the coordinator", () -> client().get("/v1/coordinator"));
         }
 
