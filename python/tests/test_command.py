@@ -1,6 +1,8 @@
 """The command `covey` that the package installs."""
 
 import html
+import json
+import os
 import signal
 import subprocess
 import sys
@@ -9,6 +11,7 @@ from pathlib import Path
 import covey
 import pytest
 from conftest import TINY
+from live import built
 
 COMMAND = Path(sys.executable).parent / "covey"
 LONG_S = 60.0
@@ -105,3 +108,87 @@ def test_it_starts_itself_once_more(tmp_path):
     )
     assert ran.returncode == 0, ran.stderr
     assert "all right" in ran.stdout
+
+
+MINE = """\
+import covey
+
+
+class LeastServed(covey.Policy):
+    knows = "unsized"
+
+    def __init__(self, limit=0):
+        self.limit = limit
+
+    def plan(self, view, plan):
+        for coflow in sorted(view.coflows, key=lambda it: (view.attained(it), it)):
+            plan.coflow(coflow)
+
+
+class Broken(covey.Policy):
+    knows = "unsized"
+
+    def plan(self, view, plan):
+        raise KeyError("nobody")
+"""
+
+
+def test_policies_in_files_are_compared_with_others(tmp_path):
+    (tmp_path / "tiny.txt").write_text(TINY)
+    (tmp_path / "Mine.py").write_text(MINE)
+    policies = "fair,./Mine.py:LeastServed,limit=2"
+    ran = run("compare", "tiny.txt", "--policies", policies, "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    labels = [row["label"] for row in json.loads(ran.stdout)["results"]]
+    assert labels == ["fair", "./Mine.py:LeastServed,limit=2"]
+    assert json.loads(ran.stdout)["results"][1]["params"] == {"limit": "2"}
+    # The program that Cargo builds gives the command line to this package.
+    environment = os.environ | {"PYTHON": sys.executable}
+    cargo = subprocess.run(
+        [built("covey"), "simulate", "tiny.txt", "--policy", "./Mine.py:LeastServed", "--json"],
+        capture_output=True,
+        text=True,
+        timeout=LONG_S,
+        check=False,
+        cwd=tmp_path,
+        env=environment,
+    )
+    assert cargo.returncode == 0, cargo.stderr
+    assert json.loads(cargo.stdout)["policy"] == "./Mine.py:LeastServed"
+
+
+@pytest.mark.parametrize(
+    ("policy", "status", "message"),
+    [
+        ("./absent.py:Own", 2, "absent.py: expected a file of Python, found none"),
+        ("./mine.py:LeastServd", 2, "found 'LeastServd': did you mean 'LeastServed'?"),
+        ("./mine.py:LeastServed,K=2", 2, "unexpected keyword argument 'K'"),
+        ("./wrong.py:Own", 2, "wrong.py, line 1: ZeroDivisionError: division by zero"),
+        ("./mine.py:Broken", 1, "mine.py, line 19: KeyError: 'nobody'"),
+    ],
+)
+def test_what_is_wrong_with_a_policy_in_a_file_is_said(tmp_path, policy, status, message):
+    (tmp_path / "tiny.txt").write_text(TINY)
+    (tmp_path / "mine.py").write_text(MINE)
+    (tmp_path / "wrong.py").write_text("1 / 0\n")
+    ran = run("simulate", "tiny.txt", "--policy", policy, cwd=tmp_path)
+    assert message in ran.stderr
+    assert (ran.returncode, ran.stderr.count("\n")) == (status, 1)
+
+
+def test_packages_offer_policies_by_name(tmp_path):
+    (tmp_path / "tiny.txt").write_text(TINY)
+    (tmp_path / "offered.py").write_text(MINE)
+    about = tmp_path / "offered-1.0.dist-info"
+    about.mkdir()
+    (about / "METADATA").write_text("Metadata-Version: 2.1\nName: offered\nVersion: 1.0\n")
+    (about / "entry_points.txt").write_text("[covey.policies]\nleast = offered:LeastServed\n")
+    environment = os.environ | {"PYTHONPATH": str(tmp_path)}
+    policies = "fair,least:limit=3"
+    ran = run(
+        "compare", "tiny.txt", "--policies", policies, "--json", cwd=tmp_path, env=environment
+    )
+    assert ran.returncode == 0, ran.stderr
+    assert json.loads(ran.stdout)["results"][1]["params"] == {"limit": "3"}
+    unknown = run("simulate", "tiny.txt", "--policy", "leest", cwd=tmp_path, env=environment)
+    assert (unknown.returncode, "unknown policy 'leest'" in unknown.stderr) == (2, True)

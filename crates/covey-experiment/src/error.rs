@@ -40,6 +40,12 @@ pub enum Error {
     /// An emulated simulator cannot take the workload.
     #[error(transparent)]
     Emulation(#[from] EmulationError),
+    /// A policy that is not in the registry cannot be made.
+    #[error("{0}")]
+    Outside(String),
+    /// A policy that is not in the registry has failed.
+    #[error("{0}")]
+    Fault(String),
     /// The simulation failed.
     #[error(transparent)]
     Sim(#[from] SimError),
@@ -79,7 +85,7 @@ impl Error {
                     | SimError::NeverReturns { .. }
                     | SimError::Plan { source: PlanError::StartsOfATenant, .. }
             ),
-            Error::Report(_) => false,
+            Error::Report(_) | Error::Fault(_) => false,
             _ => true,
         }
     }

@@ -15,7 +15,7 @@ use crate::contender::Simulated;
 use crate::parallel::{self, Task};
 use crate::progress::Watch;
 use crate::tenants::Tenants;
-use crate::{Contender, Error, Progress, Setup};
+use crate::{Contender, Error, Progress, Setup, outside};
 
 /// A workload and the network on which policies are simulated.
 pub struct Experiment<'a> {
@@ -145,7 +145,7 @@ impl<'a> Experiment<'a> {
                 None => {}
             }
         }
-        failure.or(interrupted).map_or(Ok(runs), Err)
+        failure.or(interrupted).map_or(Ok(runs), |error| Err(outside::fault_or(error)))
     }
 
     /// The lower bound in seconds of the mean CCT of any schedule with this compression.

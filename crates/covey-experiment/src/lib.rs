@@ -18,6 +18,7 @@ mod error;
 mod experiment;
 mod landmarks;
 mod metric;
+pub mod outside;
 pub mod parallel;
 mod parameter_files;
 mod progress;

@@ -10,7 +10,7 @@ use covey_topology::Network;
 use covey_trace::observe::{self, Rung};
 use covey_trace::{Source, TraceError, Workload};
 
-use crate::{Contender, Error, Scene, parameter_files, read_metric};
+use crate::{Contender, Error, Scene, outside, parameter_files, read_metric};
 
 /// The valid speeds of ports in bits per second. Far outside this range, times are too large or too
 /// small to separate one event from the next.
@@ -74,6 +74,19 @@ impl Setup {
     /// If the simulator has no such policy, a parameter is wrong, or its file or that of the metric cannot be read.
     pub fn contender(&self, spec: &str) -> Result<Contender, Error> {
         let spec = &normalized(&parameter_files::insert(spec)?);
+        if let Some(contender) = outside::contender(spec)? {
+            return match self.emulated {
+                None => Ok(contender),
+                Some(simulator) => {
+                    let expected = "the name of a policy that the simulator has";
+                    Err(Error::argument(
+                        "sim",
+                        expected,
+                        format!("{spec} for {}", simulator.name()),
+                    ))
+                }
+            };
+        }
         if let Some(simulator) = self.emulated {
             return Ok(Contender::emulated(spec, Emulation::new(simulator, spec)?));
         }

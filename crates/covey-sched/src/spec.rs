@@ -117,11 +117,16 @@ impl SpecError {
     }
 }
 
-/// A policy as [`build`](crate::build) reads it: the name in small letters, no blanks around names and
-/// parameters.
+/// A policy as [`build`](crate::build) reads it: the name in small letters unless it is a file's, no blanks around
+/// names and parameters.
 pub fn normalized(spec: &str) -> String {
     let (name, given) = spec.split_once(':').map_or((spec, None), |(n, given)| (n, Some(given)));
-    let mut normalized = name.trim().to_ascii_lowercase();
+    // The name of a file stays.
+    let is_file = name.trim().ends_with(".py");
+    let mut normalized = name.trim().to_owned();
+    if !is_file {
+        normalized.make_ascii_lowercase();
+    }
     if let Some(given) = given {
         let items: Vec<&str> = given.split(',').map(str::trim).collect();
         normalized.push(':');
@@ -170,5 +175,6 @@ mod tests {
         assert_eq!(split_list("philae:pilots=senders:0.1,K=4"), ["philae:pilots=senders:0.1,K=4"]);
         assert_eq!(split_list("a,k=1"), ["a:k=1"]);
         assert_eq!(split_list("A, B: x=M, K=2,c "), ["a", "b:x=M,K=2", "c"]);
+        assert_eq!(split_list("fair,./Mine.py:Own,K=2"), ["fair", "./Mine.py:Own,K=2"]);
     }
 }
