@@ -34,8 +34,9 @@ def make(spec: str) -> tuple[str, list[tuple[str, str]], Policy] | None:
     except TypeError as error:
         message = f"{spec}: {error}"
         raise InputError(message) from error
-    _, params, instance = prepared(made)
-    return spec, params, instance
+    ready = prepared(made)
+    assert not isinstance(ready, str), "an instance was made"
+    return spec, ready[1], ready[2]
 
 
 def in_file(file: Path, name: str) -> type[Policy]:
