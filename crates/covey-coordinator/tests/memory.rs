@@ -186,14 +186,14 @@ fn config() -> Config {
 fn coflows_that_come_and_go_without_agents_leave_nothing() {
     for policy in POLICIES {
         let mut world = World::new(policy, config(), Vec::new());
-        stays(&mut world, policy, 2_000, |_| 0);
+        stays(&mut world, policy, 1_000, |_| 0);
     }
     // Where the hosts are taken for lost.
     for policy in POLICIES {
         let config = Config { lost_after_s: 5.0, ..config() };
         let mut world = World::new(policy, config, Vec::new());
         world.now_s = 10.0;
-        stays(&mut world, policy, 2_000, |_| 0);
+        stays(&mut world, policy, 1_000, |_| 0);
     }
 }
 
@@ -202,15 +202,15 @@ fn coflows_that_come_and_go_with_agents_leave_nothing() {
     for policy in POLICIES {
         let mut world = World::new(policy, config(), Vec::new());
         world.join();
-        stays(&mut world, policy, 2_000, |k| k % 3);
+        stays(&mut world, policy, 1_000, |k| k % 3);
     }
 }
 
 #[test]
-fn twenty_thousand_coflows_leave_nothing() {
+fn ten_thousand_coflows_leave_nothing() {
     let mut world = World::new("covey", config(), Vec::new());
     world.join();
-    stays(&mut world, "covey", 10_000, |k| k % 3);
+    stays(&mut world, "covey", 5_000, |k| k % 3);
 }
 
 #[test]
@@ -219,7 +219,7 @@ fn coflows_that_nobody_keeps_leave_nothing_when_there_are_many() {
     for policy in POLICIES {
         let mut world = World::new(policy, config, Vec::new());
         world.join();
-        stays(&mut world, policy, 1_000, |_| 3);
+        stays(&mut world, policy, 500, |_| 3);
         assert!(world.core.population().coflows < 350, "{policy}: {:?}", world.core.population());
     }
 }
@@ -242,7 +242,7 @@ fn held_after_start(policy: &str, many: u64) -> isize {
 #[test]
 fn what_a_start_leaves_in_memory_does_not_depend_on_the_length_of_the_journal() {
     for policy in POLICIES {
-        let (short, long) = (held_after_start(policy, 1_000), held_after_start(policy, 4_000));
+        let (short, long) = (held_after_start(policy, 500), held_after_start(policy, 2_000));
         // Numbers have more digits later.
         assert!(long - short < 8192, "{policy}: {} bytes more", long - short);
     }
