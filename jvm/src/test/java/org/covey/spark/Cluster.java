@@ -25,7 +25,7 @@ final class Cluster {
     /** The hosts, in the order of their ports. */
     static final List<String> HOSTS = List.of("127.0.0.2", "127.0.0.3", "127.0.0.4");
 
-    private static final Path FOLDER = Path.of("target", "spark-cluster");
+    private static final Path FOLDER = Path.of(System.getProperty("covey.cluster"));
     private static final int WORKER_MB = 1024;
 
     private static String master;

@@ -5,7 +5,6 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
-import java.io.File;
 import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
@@ -189,8 +188,7 @@ class PluginTest {
     void aFaultInARequestIsOneLineOfAnExecutor() throws Exception {
         Map<String, String> settings = settings(FaultyPlugin.class, coordinator.clients);
         settings.put("spark.covey.mode", "schedule");
-        settings.put("spark.executor.extraClassPath", Path.of("target/classes").toAbsolutePath() + File.pathSeparator
-                + Path.of("target/test-classes").toAbsolutePath());
+        settings.put("spark.executor.extraClassPath", System.getProperty("covey.classes"));
         settings.put("spark.executorEnv.COVEY_FAULT", "fetchBlocks");
         String application;
         try (SparkSession spark = Cluster.application("fault", settings)) {
