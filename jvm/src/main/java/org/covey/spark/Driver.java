@@ -22,6 +22,7 @@ final class Driver implements DriverPlugin {
     private final Map<String, Integer> held = new ConcurrentHashMap<>();
     private SparkContext spark;
     private Worker worker;
+    private Labels labels;
 
     Driver(Guard guard) {
         this.guard = guard;
@@ -41,6 +42,11 @@ final class Driver implements DriverPlugin {
             if (settings.mode() == Settings.Mode.OFF) {
                 return;
             }
+            if (settings.mode() == Settings.Mode.LABEL) {
+                labels = new Labels(applicationId, settings.connect(), guard);
+                LOG.info("covey: connections of {} are labelled at {}", applicationId, settings.coordinator());
+                return;
+            }
             boolean schedules = settings.mode() == Settings.Mode.SCHEDULE;
             Coordinator coordinator = settings.connect();
             Ports ports = new Ports(settings.ports(), coordinator);
@@ -58,12 +64,19 @@ final class Driver implements DriverPlugin {
         });
     }
 
-    /** An executor says how many requests it holds, and asks which are to wait. */
+    /** An executor says which connection is whose; or how many requests it holds, and asks which are to wait. */
     @Override
     public Object receive(Object message) {
         ArrayList<String> waiting = new ArrayList<>();
         guard.run("receive", () -> {
-            Gate.Asks asks = Gate.Asks.of((String) message);
+            String text = (String) message;
+            if (Label.is(text)) {
+                if (labels != null) {
+                    labels.tell(Label.of(text));
+                }
+                return;
+            }
+            Gate.Asks asks = Gate.Asks.of(text);
             held.put(asks.executor(), asks.held());
             if (worker != null) {
                 for (Waiting request : worker.waiting()) {
@@ -81,6 +94,9 @@ final class Driver implements DriverPlugin {
         guard.run("shutdown", () -> {
             if (worker != null) {
                 worker.stop();
+            }
+            if (labels != null) {
+                labels.stop();
             }
         });
     }

@@ -1,11 +1,14 @@
 package org.covey.spark;
 
+import java.io.IOException;
+import java.io.UncheckedIOException;
 import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.TimeUnit;
 
+import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
@@ -14,7 +17,10 @@ import org.apache.spark.storage.BlockManager;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** The part of the plug-in on an executor. In mode {@code schedule} requests for blocks of shuffles pass a gate. */
+/**
+ * The part of the plug-in on an executor. In mode {@code schedule} requests for blocks of shuffles pass a gate;
+ * in mode {@code label} they go over connections of their own.
+ */
 final class Executor implements ExecutorPlugin {
     private static final Logger LOG = LoggerFactory.getLogger("covey");
     private static final long HOLD_MAX_NS = TimeUnit.SECONDS.toNanos(60);
@@ -29,31 +35,56 @@ final class Executor implements ExecutorPlugin {
     @Override
     public void init(PluginContext context, Map<String, String> extra) {
         guard.run("init of the executor", () -> {
-            SparkEnv env = SparkEnv.get();
-            if (Settings.mode(context.conf()) != Settings.Mode.SCHEDULE || env.blockManager().blockManagerId() == null) {
+            Settings.Mode mode = Settings.mode(context.conf());
+            BlockManager blocks = SparkEnv.get().blockManager();
+            boolean replaces = mode == Settings.Mode.SCHEDULE || mode == Settings.Mode.LABEL;
+            if (!replaces || blocks.blockManagerId() == null) {
                 return;
             }
-            String unknown = GatedClient.unknownMethod();
-            if (unknown != null) {
-                LOG.warn("covey: requests do not wait: this version of Spark has '{}', which is not known", unknown);
-            } else if (context.conf().getBoolean("spark.shuffle.service.enabled", false)) {
-                LOG.warn("covey: requests do not wait where the external shuffle service has the blocks");
+            String obstacle = obstacle(context.conf(), mode);
+            if (obstacle != null) {
+                LOG.warn("covey: blocks are fetched as without the plug-in: {}", obstacle);
+            } else if (mode == Settings.Mode.SCHEDULE) {
+                String host = blocks.blockManagerId().host();
+                gate = new Gate(context.executorID(), host, asks -> ask(context, asks), HOLD_MAX_NS, guard);
+                replace(blocks, new GatedClient(blocks.blockStoreClient(), gate, host, guard));
             } else {
-                install(env.blockManager(), context);
+                replace(blocks, new LabelledClient(
+                        blocks.blockStoreClient(), context.conf(), label -> say(context, label), guard));
             }
         });
     }
 
-    private void install(BlockManager blocks, PluginContext context) throws ReflectiveOperationException {
-        String host = blocks.blockManagerId().host();
-        gate = new Gate(context.executorID(), host, asks -> ask(context, asks), HOLD_MAX_NS, guard);
-        BlockStoreClient client = new GatedClient(blocks.blockStoreClient(), gate, host, guard);
+    /** What keeps the plug-in from fetching blocks; null if nothing does. */
+    private static String obstacle(SparkConf conf, Settings.Mode mode) {
+        String unknown = PassingClient.unknownMethod();
+        if (unknown != null) {
+            return "this version of Spark has '" + unknown + "', which is not known";
+        }
+        List<String> names = new ArrayList<>(List.of("spark.shuffle.service.enabled"));
+        if (mode == Settings.Mode.LABEL) {
+            names.addAll(List.of("spark.authenticate", "spark.network.crypto.enabled", "spark.ssl.rpc.enabled"));
+        }
+        return names.stream().filter(name -> conf.getBoolean(name, false)).findFirst()
+                .map(name -> name + " is set").orElse(null);
+    }
+
+    private static void replace(BlockManager blocks, BlockStoreClient client) {
         try {
             Field field = BlockManager.class.getDeclaredField("blockStoreClient");
             field.setAccessible(true);
             field.set(blocks, client);
         } catch (IllegalAccessException | NoSuchFieldException error) {
-            LOG.warn("covey: requests do not wait: the block manager's client cannot be replaced: {}", error.toString());
+            LOG.warn("covey: blocks are fetched as without the plug-in: the block manager's client cannot be replaced: {}",
+                    error.toString());
+        }
+    }
+
+    private static void say(PluginContext context, Label label) {
+        try {
+            context.send(label.text());
+        } catch (IOException error) {
+            throw new UncheckedIOException(error);
         }
     }
 

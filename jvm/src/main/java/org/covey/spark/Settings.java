@@ -28,7 +28,9 @@ record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer>
         /** It tells the coordinator the shuffles. */
         OBSERVE,
         /** Executors also keep requests back while the coordinator has the flows wait. */
-        SCHEDULE
+        SCHEDULE,
+        /** Connections of each stage are its own, and the coordinator is told which they are. */
+        LABEL
     }
 
     private static final Duration DEADLINE = Duration.ofSeconds(10);
@@ -63,7 +65,8 @@ record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer>
             case "off" -> Mode.OFF;
             case "observe" -> Mode.OBSERVE;
             case "schedule" -> Mode.SCHEDULE;
-            default -> throw wrong("spark.covey.mode", "off, observe or schedule", mode);
+            case "label" -> Mode.LABEL;
+            default -> throw wrong("spark.covey.mode", "off, observe, schedule or label", mode);
         };
     }
 

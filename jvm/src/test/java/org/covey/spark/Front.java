@@ -26,6 +26,7 @@ final class Front implements AutoCloseable {
     private final HttpClient http = HttpClient.newHttpClient();
     private final URI coordinator;
     private final Map<String, Double> bytes = new TreeMap<>();
+    private final Map<String, Integer> labels = new TreeMap<>();
     /** Runs after each registration. */
     private final Runnable afterRegistration;
 
@@ -59,6 +60,9 @@ final class Front implements AutoCloseable {
         }
         try (exchange) {
             HttpResponse<byte[]> answer = http.send(request.build(), HttpResponse.BodyHandlers.ofByteArray());
+            if (exchange.getRequestURI().getPath().equals("/v1/flows/community")) {
+                label(JSON.readTree(body), answer.statusCode());
+            }
             if (exchange.getRequestMethod().equals("PATCH") && answer.statusCode() == 200) {
                 add(JSON.readTree(body).path("add"));
             }
@@ -69,6 +73,18 @@ final class Front implements AutoCloseable {
             }
         } catch (InterruptedException error) {
             Thread.currentThread().interrupt();
+        }
+    }
+
+    /** The community of each connection that was labelled, by {@code "from to"}. */
+    synchronized Map<String, Integer> labels() {
+        return new TreeMap<>(labels);
+    }
+
+    private synchronized void label(JsonNode label, int status) {
+        for (JsonNode flow : label.path("flows")) {
+            String ends = flow.path("from").asText() + " " + flow.path("to").asText();
+            labels.put(ends, status / 100 == 2 ? label.path("community").asInt() : -status);
         }
     }
 

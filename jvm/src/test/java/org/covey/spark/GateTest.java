@@ -103,7 +103,7 @@ class GateTest {
 
     @Test
     void everyMethodOfThisSparkIsPassedOn() {
-        assertNull(GatedClient.unknownMethod());
+        assertNull(PassingClient.unknownMethod());
         gate = new Gate("1", "a", asks -> List.of(), LONG, guard);
     }
 }

@@ -12,6 +12,7 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.CompletableFuture;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -121,7 +122,7 @@ class PluginTest {
                 Front front = new Front(dying.clients, dying::close)) {
             Map<String, String> settings = settings(CoveyPlugin.class, front.address());
             settings.put("spark.covey.token.file", dying.token().toString());
-            try (SparkSession spark = Cluster.application("dies", settings)) {
+            try (SparkSession spark = Cluster.local("dies", settings)) {
                 assertEquals(results, Queries.run(spark));
             }
             assertEquals(1, said.lines().size(), said.lines()::toString);
@@ -182,6 +183,32 @@ class PluginTest {
         Source source = SparkEnv.get().metricsSystem()
                 .getSourcesByName("plugin." + CoveyPlugin.class.getName()).head();
         return (Integer) source.metricRegistry().getGauges().get("held").getValue();
+    }
+
+    @Test
+    void connectionsOfEachStageAreLabelled() throws Exception {
+        Path own = Files.createDirectory(folder.resolve("label"));
+        try (Said said = new Said();
+                Covey.Server coda = new Covey.Server(own, Cluster.HOSTS.size(), "coda:labels=told", List.of());
+                Front front = new Front(coda.clients, () -> {})) {
+            Map<String, String> settings = settings(CoveyPlugin.class, front.address());
+            settings.put("spark.covey.token.file", coda.token().toString());
+            settings.put("spark.covey.mode", "label");
+            try (SparkSession spark = Cluster.application("label", settings)) {
+                assertEquals(results, Queries.run(spark));
+                assertEquals(List.of(), Cluster.said(spark.sparkContext().applicationId()));
+            }
+            assertEquals(List.of(), said.lines());
+            Map<String, Integer> labels = front.labels();
+            labels.forEach((ends, community) -> {
+                for (String end : ends.split(" ")) {
+                    assertTrue(end.startsWith("127.0.0."), ends);
+                }
+                assertTrue(community >= 0, ends + " was refused: " + community);
+            });
+            // Each stage that reads from another host has connections of its own.
+            assertTrue(Set.copyOf(labels.values()).size() >= 3, labels::toString);
+        }
     }
 
     @Test
