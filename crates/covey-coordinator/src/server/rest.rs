@@ -38,6 +38,9 @@ const MAX_PAGE: usize = 1000;
 /// The description of the API.
 pub(super) const OPENAPI: &str = include_str!("openapi.json");
 
+/// The page for people.
+const DASHBOARD: &str = include_str!("dashboard.html");
+
 /// What handlers of requests need.
 pub(super) struct Api {
     pub commands: mpsc::Sender<Command>,
@@ -80,7 +83,8 @@ fn with_probes(closed: Router<Arc<Api>>, api: &Arc<Api>, gate: &Arc<Gate>) -> Ro
     let open = Router::new()
         .route("/livez", get(livez))
         .route("/readyz", get(readyz))
-        .route("/openapi.json", get(openapi));
+        .route("/openapi.json", get(openapi))
+        .route("/", get(dashboard));
     let nothing = async || refuse(Problem::new(404, "no such resource", "see /openapi.json"));
     let method = async || refuse(Problem::new(405, "method not allowed", "see /openapi.json"));
     open.merge(closed)
@@ -420,6 +424,21 @@ async fn readyz(State(api): State<Arc<Api>>) -> Response {
     api.shared.refusal().map_or_else(|| "ok\n".into_response(), refuse)
 }
 
+/// A page that asks for what it shows, with the token that its reader has.
+async fn dashboard() -> impl IntoResponse {
+    let headers = [
+        (header::CONTENT_TYPE, "text/html; charset=utf-8"),
+        (
+            header::CONTENT_SECURITY_POLICY,
+            "default-src 'none'; connect-src 'self'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; \
+             base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
+        ),
+        (header::X_FRAME_OPTIONS, "DENY"),
+        (header::REFERRER_POLICY, "no-referrer"),
+    ];
+    (headers, DASHBOARD)
+}
+
 async fn openapi() -> impl IntoResponse {
     ([(header::CONTENT_TYPE, "application/json")], OPENAPI)
 }
@@ -515,6 +534,7 @@ mod tests {
         let mut routes = vec![
             "get /livez",
             "get /readyz",
+            "get /",
             "get /openapi.json",
             "get /metrics",
             "get /v1/coflows",
