@@ -2,26 +2,12 @@
 //!
 //! Skipped where there is no Chromium.
 
-use std::process::Command;
-
 use crate::common::TestFolder;
 
-/// The page as a browser has it after its script has run.
+/// The page with this in its address.
 fn shown(folder: &TestFolder, chosen: &str, width: u32) -> Option<String> {
-    let mut chromium = Command::new("chromium");
-    chromium.args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]);
-    chromium.args(["--disable-background-networking", "--disable-component-update"]);
-    chromium.args(["--virtual-time-budget=2000", "--dump-dom"]);
-    chromium.arg(format!("--window-size={width},900"));
-    chromium.arg(format!("--user-data-dir={}", folder.path("profile").display()));
-    chromium.arg(format!("file://{}#{chosen}", folder.path("page.html").display()));
-    match chromium.output() {
-        Ok(output) => Some(String::from_utf8(output.stdout).expect("text")),
-        Err(_) => {
-            eprintln!("skipped: there is no chromium");
-            None
-        }
-    }
+    let page = folder.path("page.html");
+    folder.shown(&format!("file://{}#{chosen}", page.display()), width)
 }
 
 /// The texts of the cells of the first column of the table of policies.

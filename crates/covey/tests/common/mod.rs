@@ -44,6 +44,24 @@ impl TestFolder {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
+    /// A page as a browser of this width has it after its scripts have run; nothing if there is no Chromium.
+    pub fn shown(&self, address: &str, width: u32) -> Option<String> {
+        let mut chromium = Command::new("chromium");
+        chromium.args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]);
+        chromium.args(["--disable-background-networking", "--disable-component-update"]);
+        chromium.args(["--virtual-time-budget=2000", "--dump-dom"]);
+        chromium.arg(format!("--window-size={width},900"));
+        chromium.arg(format!("--user-data-dir={}", self.path("profile").display()));
+        let output = chromium.arg(address).output();
+        match output {
+            Ok(output) => Some(String::from_utf8(output.stdout).expect("text")),
+            Err(_) => {
+                eprintln!("skipped: there is no chromium");
+                None
+            }
+        }
+    }
+
     /// The files and folders, sorted.
     pub fn names(&self) -> Vec<String> {
         let entries = fs::read_dir(self.folder.path()).unwrap();

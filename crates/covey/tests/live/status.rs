@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::common::TestFolder;
-use crate::harness::{Coordinator, Fluid, Killed, Relay, block_on, joined, token, until};
+use crate::harness::{Coordinator, Fluid, Killed, Relay, block_on, connect, joined, token, until};
 
 /// So slow that nothing ends meanwhile.
 const SLOW: [&str; 8] =
@@ -52,6 +52,40 @@ fn asking<'a>(command: &'a str, address: &'a str, more: &[&'a str]) -> Vec<&'a s
 /// The line of a text that has this in it.
 fn line<'a>(text: &'a str, part: &str) -> &'a str {
     text.lines().find(|line| line.contains(part)).unwrap_or_else(|| panic!("{part}: {text}"))
+}
+
+#[test]
+fn the_page_says_the_same_in_a_browser() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &SLOW);
+    block_on(async {
+        let _relay = coflows(&folder, &coordinator).await;
+        let mut client = coordinator.client(&folder).await;
+        let hostile = json!({"name": "<b id=bad>bold", "flows": [], "open": true}).to_string();
+        assert_eq!(client.ask("POST", "/v1/coflows", &[], hostile).await.unwrap().status, 201);
+        let mut stranger = connect(coordinator.clients, b"wrong").await.unwrap();
+        let page = stranger.get("/").await.unwrap();
+        assert_eq!(page.status, 200);
+        let text = String::from_utf8(page.body).unwrap();
+        assert!(!text.contains("small"), "a page without a token shows nothing");
+        let secret = String::from_utf8(token(&folder)).unwrap();
+        let address = format!("http://{}/#token={}", coordinator.clients, secret.trim());
+        let Some(shown) = folder.shown(&address, 1400) else { return };
+        for part in [
+            "behind coflow 0 at port 0 (out) and coflow 0 at port 1 (in)",
+            "1 of 1 flows stalled: the agent of port 3 is lost",
+            "open: it waits for flows",
+            "3 of 4",
+            "&lt;b id=bad&gt;bold",
+            "80 kbps",
+        ] {
+            assert!(shown.contains(part), "{part}: {shown}");
+        }
+        assert!(!shown.contains(secret.trim()), "the token is in no page");
+        let wrong = format!("http://{}/#token=wrong", coordinator.clients);
+        let refused = folder.shown(&wrong, 390).expect("a browser");
+        assert!(refused.contains("refused: "), "{refused}");
+    });
 }
 
 #[test]
