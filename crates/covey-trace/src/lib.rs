@@ -10,7 +10,6 @@ mod cluster;
 mod error;
 pub mod java_random;
 mod json;
-mod json_lines;
 pub mod limits;
 mod merge;
 mod moment;
@@ -31,11 +30,11 @@ pub use availability::{Availability, Change};
 pub use builtin::builtin;
 pub use cluster::{ClusterEvent, FlowOf, Happening, Part};
 pub use error::{TraceError, is_printable};
-pub use json_lines::write;
 pub use moment::{Moment, OnClock};
 pub use open::{
     Source, flows_in, open, open_noting, read, read_noting, read_path, read_path_noting,
 };
+pub use read::json_lines::write;
 pub use shares::shuffle_shares;
 pub use stats::Stats;
 pub use units::MB;

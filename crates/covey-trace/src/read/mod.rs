@@ -10,6 +10,7 @@ mod fields;
 pub(crate) mod foreign;
 mod format;
 mod hpcc;
+pub(crate) mod json_lines;
 mod line_formats;
 mod lines;
 mod shuffle;
@@ -22,8 +23,6 @@ pub(crate) use draft::{Draft, check_name};
 pub(crate) use fields::{check_total, number};
 pub(crate) use format::{First, Format, Notes, Rest};
 pub use lines::Lines;
-
-use crate::json_lines;
 
 /// All formats. The first one that accepts the first line of a trace reads the trace.
 pub(crate) static FORMATS: &[Format] = &[
