@@ -30,7 +30,10 @@ import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
-/** Applications with the plug-in, beside a real coordinator. Their results are those of the same application without. */
+/**
+ * Applications with the plug-in, beside a real coordinator. Their results are those of the same application without, and
+ * {@code covey whatif} finds in their logs what Spark counts.
+ */
 class PluginTest {
     /** Of a shuffle's bytes, the part by which Spark's map statuses may differ from what was read. */
     private static final double ROUNDED = 0.05;
@@ -73,10 +76,12 @@ class PluginTest {
     @Test
     void theCoordinatorHearsOfEveryShuffle() throws Exception {
         Counted counted = new Counted();
+        EventLog log = new EventLog(folder.resolve("observe-log"), "lz4", false, false);
         String application;
         try (Said said = new Said(); Front front = new Front(coordinator.clients, () -> {})) {
-            try (SparkSession spark =
-                    Cluster.application("observe", settings(CoveyPlugin.class, front.address()))) {
+            Map<String, String> settings = settings(CoveyPlugin.class, front.address());
+            settings.putAll(log.settings());
+            try (SparkSession spark = Cluster.application("observe", settings)) {
                 spark.sparkContext().addSparkListener(counted);
                 application = spark.sparkContext().applicationId();
                 assertEquals(results, Queries.run(spark));
@@ -84,6 +89,7 @@ class PluginTest {
             assertEquals(List.of(), said.lines());
             checkBytes(counted, front.bytes());
         }
+        log.check(counted);
         int coflows = 0;
         for (JsonNode coflow : coordinator.client().get("/v1/coflows?state=all&limit=1000").path("items")) {
             if (coflow.path("name").asText().startsWith(application)) {
@@ -149,6 +155,8 @@ class PluginTest {
     @Test
     void requestsWaitWhileTheCoordinatorServesAnotherCoflow() throws Exception {
         Path own = Files.createDirectory(folder.resolve("schedule"));
+        Counted counted = new Counted();
+        EventLog log = new EventLog(folder.resolve("schedule-log"), "lzf", true, false);
         try (Said said = new Said(); Covey.Server sebf = new Covey.Server(own, Cluster.HOSTS.size(), "sebf", List.of());
                 AutoCloseable agents = sebf.agents("none")) {
             Coordinator client = sebf.client();
@@ -165,7 +173,9 @@ class PluginTest {
             // The first requests go before anything is known of them; more are to follow.
             settings.put("spark.reducer.maxReqsInFlight", "1");
             settings.put("spark.sql.adaptive.enabled", "false");
+            settings.putAll(log.settings());
             try (SparkSession spark = Cluster.application("schedule", settings)) {
+                spark.sparkContext().addSparkListener(counted);
                 CompletableFuture<List<String>> found = CompletableFuture.supplyAsync(() -> Queries.run(spark));
                 Covey.await("requests that wait", () -> held() > 0 ? true : null);
                 assertFalse(found.isDone());
@@ -176,6 +186,7 @@ class PluginTest {
             }
             assertEquals(List.of(), said.lines());
         }
+        log.check(counted);
     }
 
     /** The requests that the executors hold, by the plug-in's metric. */
@@ -188,13 +199,17 @@ class PluginTest {
     @Test
     void connectionsOfEachStageAreLabelled() throws Exception {
         Path own = Files.createDirectory(folder.resolve("label"));
+        Counted counted = new Counted();
+        EventLog log = new EventLog(folder.resolve("label-log"), "zstd", true, true);
         try (Said said = new Said();
                 Covey.Server coda = new Covey.Server(own, Cluster.HOSTS.size(), "coda:labels=told", List.of());
                 Front front = new Front(coda.clients, () -> {})) {
             Map<String, String> settings = settings(CoveyPlugin.class, front.address());
             settings.put("spark.covey.token.file", coda.token().toString());
             settings.put("spark.covey.mode", "label");
+            settings.putAll(log.settings());
             try (SparkSession spark = Cluster.application("label", settings)) {
+                spark.sparkContext().addSparkListener(counted);
                 assertEquals(results, Queries.run(spark));
                 assertEquals(List.of(), Cluster.said(spark.sparkContext().applicationId()));
             }
@@ -209,6 +224,7 @@ class PluginTest {
             // Each stage that reads from another host has connections of its own.
             assertTrue(Set.copyOf(labels.values()).size() >= 3, labels::toString);
         }
+        log.check(counted);
     }
 
     @Test
@@ -217,11 +233,16 @@ class PluginTest {
         settings.put("spark.covey.mode", "schedule");
         settings.put("spark.executor.extraClassPath", System.getProperty("covey.classes"));
         settings.put("spark.executorEnv.COVEY_FAULT", "fetchBlocks");
+        Counted counted = new Counted();
+        EventLog log = new EventLog(folder.resolve("fault-log"), "snappy", false, true);
+        settings.putAll(log.settings());
         String application;
         try (SparkSession spark = Cluster.application("fault", settings)) {
+            spark.sparkContext().addSparkListener(counted);
             application = spark.sparkContext().applicationId();
             assertEquals(results, Queries.run(spark));
         }
+        log.check(counted);
         List<String> lines = Cluster.said(application);
         assertTrue(!lines.isEmpty() && lines.size() <= Cluster.HOSTS.size(), lines::toString);
         assertTrue(lines.stream().allMatch(line -> line.contains("fetchBlocks failed")), lines::toString);

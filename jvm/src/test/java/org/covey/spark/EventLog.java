@@ -3,52 +3,46 @@ package org.covey.spark;
 import static org.junit.jupiter.api.Assertions.assertEquals;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
 import com.fasterxml.jackson.databind.JsonNode;
-import org.apache.spark.sql.SparkSession;
 import org.covey.Covey;
-import org.junit.jupiter.api.BeforeAll;
-import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
-/** {@code covey whatif} finds in an event log what Spark has counted, to the byte. */
-class EventLogsTest {
-    @TempDir
-    Path folder;
+/** The event log of an application, in which {@code covey whatif} is to find what Spark has counted, to the byte. */
+final class EventLog {
+    private final Path folder;
+    private final Map<String, String> settings;
 
-    @BeforeAll
-    static void needs() {
-        Covey.needed();
-    }
-
-    /** A codec of shuffles, and how the log is written. */
-    @ParameterizedTest
-    @ValueSource(strings = {"lz4 plain", "snappy compressed", "lzf rolling", "zstd rolling,compressed"})
-    void aLogHasWhatSparkCounts(String form) throws Exception {
-        String codec = form.split(" ")[0];
-        boolean isRolling = form.contains("rolling");
-        Map<String, String> settings = new HashMap<>(Map.of(
+    /**
+     * A log that is not written yet.
+     *
+     * @param codec the codec of shuffles, and of the log if it is compressed
+     */
+    EventLog(Path folder, String codec, boolean isRolling, boolean isCompressed) throws IOException {
+        this.folder = Files.createDirectory(folder);
+        settings = Map.of(
                 "spark.eventLog.enabled", "true",
                 "spark.eventLog.dir", folder.toUri().toString(),
-                "spark.eventLog.compress", String.valueOf(form.contains("compressed")),
+                "spark.eventLog.compress", String.valueOf(isCompressed),
                 "spark.eventLog.compression.codec", codec,
                 "spark.eventLog.rolling.enabled", String.valueOf(isRolling),
-                "spark.io.compression.codec", codec));
-        Counted counted = new Counted();
-        try (SparkSession spark = Cluster.application(form, settings)) {
-            spark.sparkContext().addSparkListener(counted);
-            Queries.run(spark);
-        }
+                "spark.io.compression.codec", codec);
+    }
 
+    /** The settings of the application that writes it. */
+    Map<String, String> settings() {
+        return settings;
+    }
+
+    /** Compares it with what Spark has counted. */
+    void check(Counted counted) throws Exception {
         List<String> command = new ArrayList<>(List.of("whatif", "--json"));
         try (Stream<Path> logs = Files.list(folder)) {
             logs.filter(log -> !log.getFileName().toString().startsWith(".")).forEach(log -> command.add(log.toString()));
