@@ -49,6 +49,7 @@ pub use plan::link_shares::LinkShares;
 pub use plan::wakes::{Sender, Wake, WakeId, Wakes};
 pub use plan::{Backfill, Entry, Group, Layers, Plan, Rank, Ranking, Rule, Share, TenantPlan};
 pub use policy::confidence::Confidence;
+pub use policy::criterion::{Criterion, Unit};
 pub use policy::event::Event;
 pub use policy::knowledge::{Clairvoyant, Knowledge, Named, NonClairvoyant, Unlabelled};
 pub use policy::local::{LocalPolicy, LocalView, NodeId, NodeLink, Outbox, Seen};

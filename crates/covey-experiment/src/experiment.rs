@@ -4,10 +4,10 @@ use std::ops::ControlFlow;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Instant;
 
-use covey_core::{AnyPolicy, Compression, Observed};
+use covey_core::{AnyPolicy, Codec, Compression, Observed};
 use covey_report::{Run, RunInfo};
 use covey_sim::bound::{bounds, on_the_wire};
-use covey_sim::{Observer, Outcome, Round, SimError, Simulator};
+use covey_sim::{Explainer, Explanation, Observer, Outcome, Round, SimError, Simulator};
 use covey_topology::{Network, Tier};
 use covey_trace::{Availability, Workload};
 
@@ -165,6 +165,76 @@ impl<'a> Experiment<'a> {
         covey_report::tenants(self.workload).iter().map(weight).collect()
     }
 
+    /// Simulates a policy, and again to explain the completion times of the coflows that `which` chooses by the outcome.
+    /// `twice` is the same contender, made twice. The explanations are in the order of the choice.
+    ///
+    /// # Errors
+    /// If the workload has events or attempts, a simulator is emulated, or a simulation fails.
+    pub fn explain(
+        &self,
+        [first, second]: [Contender; 2],
+        which: impl FnOnce(&Outcome) -> Vec<u32>,
+        progress: &dyn Progress,
+    ) -> Result<(Run<'a>, Vec<Explanation>), Error> {
+        if !self.workload.is_static() {
+            let expected = "a trace without events and attempts, to explain completion times";
+            return Err(Error::argument("trace", expected, "some"));
+        }
+        let Contender { label, policy, again, measured_codec, .. } = second;
+        let Simulated::Exactly(policy) = policy else {
+            let expected = "exact, which alone explains completion times";
+            return Err(Error::argument("sim", expected, "another"));
+        };
+        let policy = self.divided(policy, again, &label)?;
+        let failed = AtomicBool::new(false);
+        let (outcome, info) = self.simulate(first, Watch::new(progress, &failed))?;
+        let fabric = self.network.fabric();
+        let mut explainer = Explainer::new(self.workload, fabric, &outcome, &which(&outcome));
+        let watch = Watch::new(progress, &failed);
+        let mut both = TwoObservers { watch, other: &mut explainer };
+        self.run_exactly(&label, policy, measured_codec, &mut both)?;
+        Ok((Run::new(self.workload, outcome, info)?, explainer.into_explanations()))
+    }
+
+    /// The network.
+    pub fn network(&self) -> &Network {
+        &self.network
+    }
+
+    /// A policy, or an instance of it for each tenant if tenants share the network.
+    fn divided(
+        &self,
+        policy: AnyPolicy,
+        again: Option<Box<dyn FnMut() -> AnyPolicy + Send>>,
+        label: &str,
+    ) -> Result<AnyPolicy, Error> {
+        match &self.tenants {
+            Some(tenants) => tenants.divide(policy, again, label),
+            None => Ok(policy),
+        }
+    }
+
+    /// Simulates a policy by the exact simulator.
+    fn run_exactly(
+        &self,
+        label: &str,
+        mut policy: AnyPolicy,
+        measured_codec: Option<Codec>,
+        observer: &mut dyn Observer,
+    ) -> Result<Outcome, Error> {
+        let mut simulator = Simulator::new(self.network.fabric().clone())
+            .barrier(self.barrier)
+            .with_measured_codec(measured_codec)
+            .with_processors(self.processors.clone());
+        if let Some(tenants) = &self.tenants {
+            simulator = simulator.with_tenants(tenants.of_coflow.clone());
+        }
+        if let (Some(flows), AnyPolicy::Unlabelled(_)) = (self.appearing, &policy) {
+            simulator = simulator.with_appearance(flows.to_vec());
+        }
+        Ok(simulator.run(self.workload, label, &mut policy, observer)?)
+    }
+
     /// Simulates one contender.
     fn simulate(
         &self,
@@ -180,26 +250,13 @@ impl<'a> Experiment<'a> {
         let started = Instant::now();
         let outcome = match policy {
             Simulated::Exactly(policy) => {
-                let mut policy = match &self.tenants {
-                    Some(tenants) => tenants.divide(policy, again, &label)?,
-                    None => policy,
-                };
-                let mut simulator = Simulator::new(self.network.fabric().clone())
-                    .barrier(self.barrier)
-                    .with_measured_codec(measured_codec)
-                    .with_processors(self.processors.clone());
-                if let Some(tenants) = &self.tenants {
-                    simulator = simulator.with_tenants(tenants.of_coflow.clone());
-                }
-                if let (Some(flows), AnyPolicy::Unlabelled(_)) = (self.appearing, &policy) {
-                    simulator = simulator.with_appearance(flows.to_vec());
-                }
+                let policy = self.divided(policy, again, &label)?;
                 match observer {
-                    Some(other) => {
-                        let mut both = TwoObservers { watch, other };
-                        simulator.run(self.workload, &label, &mut policy, &mut both)?
+                    Some(mut other) => {
+                        let mut both = TwoObservers { watch, other: other.as_mut() };
+                        self.run_exactly(&label, policy, measured_codec, &mut both)?
                     }
-                    None => simulator.run(self.workload, &label, &mut policy, &mut watch)?,
+                    None => self.run_exactly(&label, policy, measured_codec, &mut watch)?,
                 }
             }
             Simulated::Emulated(emulation) => {
@@ -227,12 +284,12 @@ impl<'a> Experiment<'a> {
 }
 
 /// Forwards rounds to two observers.
-struct TwoObservers<'a> {
-    watch: Watch<'a>,
-    other: Box<dyn Observer + Send>,
+struct TwoObservers<'w, 'o> {
+    watch: Watch<'w>,
+    other: &'o mut dyn Observer,
 }
 
-impl Observer for TwoObservers<'_> {
+impl Observer for TwoObservers<'_, '_> {
     fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
         self.watch.round(round)?;
         self.other.round(round)

@@ -8,6 +8,7 @@
 //!                                  ├────────────────────────▶ tables: one row per coflow or flow; CSV
 //!                                  ▼
 //!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
+//! Runs + Explanations ──────────▶ Explanations ─────────────▶ text, JSON, picture
 //! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON
 //! groups of flow records ───────▶ Identification ───────────▶ text, JSON, HTML page
 //! logs and their replays ───────▶ WhatIf ───────────────────▶ text, JSON, CSV, HTML page
@@ -20,6 +21,7 @@ mod columns;
 mod comparison;
 mod csv;
 mod error;
+mod explained;
 mod figure;
 mod file;
 mod html;
@@ -44,6 +46,7 @@ pub use columns::{Column, Values, per_coflow, per_flow};
 pub use comparison::{Comparison, JctSpeedup, Speedup};
 pub use csv::{write_per_coflow_csv, write_per_flow_csv, write_per_link_csv};
 pub use error::Error;
+pub use explained::{Explained, ExplainedPart, ExplainedReason, Explanations};
 pub use figure::{Figure, Plot};
 pub use file::{check_writable, write_file_atomically};
 pub use html::{

@@ -19,8 +19,8 @@
 
 use covey_core::sorted::Sorted;
 use covey_core::{
-    Answer, AnyPolicy, Backfill, CoflowId, Layers, Lineage, Named, NonClairvoyant, Plan, Policy,
-    Promises, Rank, Sender, Share, Time, View, Wants,
+    Answer, AnyPolicy, Backfill, CoflowId, Criterion, FlowId, Layers, Lineage, LinkId, Named,
+    NonClairvoyant, Plan, Policy, Promises, Rank, Sender, Share, Time, View, Wants,
 };
 
 use crate::info::Info;
@@ -135,6 +135,12 @@ impl<K: Named> Service<K> {
     /// The next tick, no earlier than `now`; `now` if there are no ticks.
     pub(crate) fn next_tick(&self, now: Time) -> Time {
         next_tick(self.delta_s, now)
+    }
+
+    /// What a coflow is ranked by.
+    pub(crate) fn ranked_by(&self, coflow: CoflowId) -> Vec<Criterion> {
+        let queue = self.ranks.of(coflow).map(|rank| queues::criterion(rank.layer()));
+        queue.into_iter().collect()
     }
 
     /// Notes that a coflow has ended.
@@ -252,6 +258,10 @@ impl Policy<NonClairvoyant> for Aalo {
         // Whole bytes: a part of one is one.
         let start_small = self.start_small.ceil() as u64;
         Wants { in_turn: true, start_small, ..Wants::default() }
+    }
+
+    fn ranked_by(&self, flow: FlowId, _: LinkId, _: &View<'_, NonClairvoyant>) -> Vec<Criterion> {
+        self.service.ranked_by(flow.coflow)
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {

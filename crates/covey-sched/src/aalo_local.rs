@@ -6,7 +6,9 @@
 //! each of many ports stays in upper queues for longer than it would if its bytes were added up,
 //! and its ports do not agree on when it has to yield.
 
-use covey_core::{AnyPolicy, CoflowId, LocalPolicy, LocalView, NodeLink, Promises};
+use covey_core::{
+    AnyPolicy, CoflowId, Criterion, LocalPolicy, LocalView, NodeLink, Promises, Seen,
+};
 
 use crate::info::Info;
 use crate::local::Local;
@@ -53,6 +55,10 @@ impl LocalPolicy for AaloNode {
 
     fn thresholds(&self) -> &[f64] {
         &self.thresholds
+    }
+
+    fn ranked_by(&self, seen: &Seen) -> Vec<Criterion> {
+        vec![queues::criterion(seen.thresholds_reached as u32)]
     }
 
     fn divide(&mut self, link: &NodeLink, _: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {

@@ -5,7 +5,9 @@
 //! of arrival inside them. Coflows of one DAG do not share a queue; each is in the queue of its own
 //! bytes.
 
-use covey_core::{Answer, AnyPolicy, Clairvoyant, CoflowId, Plan, Policy, View, Wants};
+use covey_core::{
+    Answer, AnyPolicy, Clairvoyant, CoflowId, Criterion, FlowId, LinkId, Plan, Policy, View, Wants,
+};
 
 use crate::aalo::{self, Service};
 use crate::info::Info;
@@ -43,6 +45,10 @@ struct AaloOracle {
 impl Policy<Clairvoyant> for AaloOracle {
     fn wants(&self) -> Wants {
         Wants { sizes_only: true, ..Wants::default() }
+    }
+
+    fn ranked_by(&self, flow: FlowId, _: LinkId, _: &View<'_, Clairvoyant>) -> Vec<Criterion> {
+        self.service.ranked_by(flow.coflow)
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {

@@ -6,8 +6,8 @@
 //! know sizes have the longest flow of a coflow compressed first.
 
 use covey_core::{
-    Answer, AnyPolicy, Clairvoyant, Codec, CoflowId, Compress, Compression, Event, Knowledge, Plan,
-    Policy, Time, Unlabelled, View, Wake, Wants,
+    Answer, AnyPolicy, Clairvoyant, Codec, CoflowId, Compress, Compression, Criterion, Event,
+    FlowId, Knowledge, LinkId, Plan, Policy, Time, Unlabelled, View, Wake, Wants,
 };
 
 /// The policy, with its flows compressed, and how they are.
@@ -42,6 +42,10 @@ struct Compressed<K> {
 impl<K: Knowledge> Policy<K> for Compressed<K> {
     fn wants(&self) -> Wants {
         self.inner.wants()
+    }
+
+    fn ranked_by(&self, flow: FlowId, link: LinkId, view: &View<'_, K>) -> Vec<Criterion> {
+        self.inner.ranked_by(flow, link, view)
     }
 
     fn link_thresholds(&self) -> &[f64] {

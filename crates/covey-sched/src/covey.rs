@@ -24,8 +24,8 @@ mod to_assess;
 mod track;
 
 use covey_core::{
-    Answer, AnyPolicy, CoflowId, FlowId, NonClairvoyant, Plan, Policy, Promises, Sender, View,
-    Wants,
+    Answer, AnyPolicy, CoflowId, Criterion, FlowId, LinkId, NonClairvoyant, Plan, Policy, Promises,
+    Sender, View, Wants,
 };
 
 use crate::guard::Guard;
@@ -129,6 +129,23 @@ impl Covey {
 impl Policy<NonClairvoyant> for Covey {
     fn wants(&self) -> Wants {
         Wants { flow_ends: true, attained: true, ..Wants::default() }
+    }
+
+    fn ranked_by(
+        &self,
+        flow: FlowId,
+        _: LinkId,
+        view: &View<'_, NonClairvoyant>,
+    ) -> Vec<Criterion> {
+        let Some(track) = self.tracks.get(flow.coflow.index()) else { return Vec::new() };
+        if self.standing.is_overdue(flow.coflow) {
+            let arrival = view.arrival(flow.coflow).as_secs();
+            vec![Criterion::property("overdue"), Criterion::seconds("arrival", arrival)]
+        } else if track.pilots.contains(&flow) {
+            vec![Criterion::seconds("estimated time of a pilot flow", track.pilot_s)]
+        } else {
+            vec![Criterion::seconds("estimated bottleneck", track.left_s)]
+        }
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {

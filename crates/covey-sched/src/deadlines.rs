@@ -9,7 +9,10 @@
 //! Admission counts only flows that are known on arrival, not those that start later or again. A
 //! coflow that misses its deadline for such a reason continues among the others.
 
-use covey_core::{Answer, Clairvoyant, CoflowId, Group, Plan, Policy, Share, Time, View, Wants};
+use covey_core::{
+    Answer, Clairvoyant, CoflowId, Criterion, FlowId, Group, LinkId, Plan, Policy, Share, Time,
+    View, Wants,
+};
 
 use crate::rank::KeyOrder;
 use crate::ranked::Ranked;
@@ -80,6 +83,17 @@ impl Policy<Clairvoyant> for Deadlines {
         Wants { flow_ends: true, ..Wants::default() }
     }
 
+    fn ranked_by(&self, flow: FlowId, _: LinkId, view: &View<'_, Clairvoyant>) -> Vec<Criterion> {
+        let coflow = flow.coflow;
+        match deadline(coflow, view).filter(|_| self.admitted.contains(&coflow)) {
+            Some(_) => vec![
+                Criterion::property("admitted with its deadline"),
+                Criterion::seconds("arrival", view.arrival(coflow).as_secs()),
+            ],
+            None => vec![(self.others.key.criterion)(self.order.key(coflow))],
+        }
+    }
+
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, Clairvoyant>) {
         if self.admits(coflow, view) {
             self.admitted.push(coflow);
@@ -104,7 +118,7 @@ impl Policy<Clairvoyant> for Deadlines {
         let admitted = &self.admitted;
         let Ranked { key, tie, share, .. } = self.others;
         let meant = |coflow| !admitted.contains(&coflow);
-        let others = self.order.rank(view, tie, meant, |coflow| key(view, coflow));
+        let others = self.order.rank(view, tie, meant, |coflow| (key.of)(view, coflow));
         others.for_each(|coflow| plan.push(Group::Coflow(coflow), share));
         Answer::Replaced
     }

@@ -1,7 +1,8 @@
 //! `fifo`: coflows in order of arrival. The second gets the capacity that the first leaves, and so on.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, CoflowId, Knowledge, Plan, Policy, Promises, Rank, Share, View,
+    Answer, AnyPolicy, Backfill, CoflowId, Criterion, FlowId, Knowledge, LinkId, Plan, Policy,
+    Promises, Rank, Share, View,
 };
 
 use crate::info::Info;
@@ -53,6 +54,10 @@ impl<K> Fifo<K> {
 }
 
 impl<K: Knowledge + Copy> Policy<K> for Fifo<K> {
+    fn ranked_by(&self, flow: FlowId, _: LinkId, view: &View<'_, K>) -> Vec<Criterion> {
+        vec![Criterion::seconds("arrival", view.arrival(flow.coflow).as_secs())]
+    }
+
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, K>) {
         self.arrived.push(coflow);
     }

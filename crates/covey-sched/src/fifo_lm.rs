@@ -12,8 +12,8 @@
 //! heavy at one node is then heavy at all nodes after the message's delay.
 
 use covey_core::{
-    AnyPolicy, CoflowId, LinkId, LocalPolicy, LocalView, NodeId, NodeLink, Outbox, Promises, Seen,
-    Time,
+    AnyPolicy, CoflowId, Criterion, LinkId, LocalPolicy, LocalView, NodeId, NodeLink, Outbox,
+    Promises, Seen, Time,
 };
 
 use crate::info::Info;
@@ -94,6 +94,10 @@ impl LocalPolicy for FifoLm {
 
     fn left(&mut self, seen: &Seen, _: &LocalView<'_>) {
         self.told.retain(|name| *name != seen.order);
+    }
+
+    fn ranked_by(&self, seen: &Seen) -> Vec<Criterion> {
+        vec![Criterion::seconds("arrival", seen.order.0.as_secs())]
     }
 
     fn divide(&mut self, link: &NodeLink, _: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>) {

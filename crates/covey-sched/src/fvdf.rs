@@ -25,8 +25,8 @@
 //! fabric idle.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Compress, Compression, Group, Plan, Policy,
-    PortId, Promises, Share, Time, View,
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Compress, Compression, Criterion, FlowId,
+    Group, LinkId, Plan, Policy, PortId, Promises, Share, Time, View,
 };
 
 use crate::guard::Guard;
@@ -224,6 +224,20 @@ impl Overdue {
 }
 
 impl Policy<Clairvoyant> for Fvdf {
+    fn ranked_by(&self, flow: FlowId, _: LinkId, view: &View<'_, Clairvoyant>) -> Vec<Criterion> {
+        let is_first = |overdue: &Overdue| overdue.first.contains(&flow.coflow);
+        if self.overdue.as_ref().is_some_and(is_first) {
+            let arrival = view.arrival(flow.coflow).as_secs();
+            return vec![Criterion::property("overdue"), Criterion::seconds("arrival", arrival)];
+        }
+        let place = self.order.iter().find(|&&(_, coflow)| coflow == flow.coflow);
+        let name = match self.overdue {
+            Some(_) => "expected time",
+            None => "expected time over priority",
+        };
+        place.map(|&(key, _)| Criterion::seconds(name, libm::exp(key))).into_iter().collect()
+    }
+
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, Clairvoyant>) {
         self.arrived_at.resize(view.slots(), 0);
         self.arrived_at[coflow.index()] = self.upgrades;

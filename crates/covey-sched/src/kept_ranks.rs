@@ -12,6 +12,11 @@ pub(crate) struct KeptRanks {
 }
 
 impl KeptRanks {
+    /// The rank of a coflow in the plan.
+    pub fn of(&self, coflow: CoflowId) -> Option<Rank> {
+        self.ranks.get(coflow.index()).copied().flatten()
+    }
+
     /// Notes that a coflow has ended. Its id may belong to another coflow when the plan is made.
     pub fn leave(&mut self, coflow: CoflowId) {
         self.left.extend(self.ranks.get_mut(coflow.index()).and_then(Option::take));

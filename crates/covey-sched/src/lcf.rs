@@ -1,9 +1,11 @@
 //! `lcf`: lightest coflow first, by the bytes left of all its flows (CoflowSim's name; "smallest
 //! coflow first" in Varys, SIGCOMM 2014, §5.3).
 
+use covey_core::Criterion;
+
 use crate::info::Info;
 use crate::rank::Tie;
-use crate::ranked::{self, SHARE, WORK_CONSERVATION, ranked};
+use crate::ranked::{self, Key, SHARE, WORK_CONSERVATION, ranked};
 
 pub(crate) const INFO: Info = Info {
     name: "lcf",
@@ -12,5 +14,11 @@ pub(crate) const INFO: Info = Info {
     params: &[SHARE, WORK_CONSERVATION],
     source: "LCF in CoflowSim; Varys (SIGCOMM 2014) 5.3",
     promises: ranked::promises,
-    make: |settings| ranked(settings, Tie::Relative, |view, coflow| view.left_of(coflow)),
+    make: |settings| {
+        let key = Key {
+            of: |view, coflow| view.left_of(coflow),
+            criterion: |key| Criterion::bytes("bytes left", key),
+        };
+        ranked(settings, Tie::Relative, key)
+    },
 };

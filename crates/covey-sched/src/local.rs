@@ -9,8 +9,8 @@
 use std::collections::VecDeque;
 
 use covey_core::{
-    Answer, CoflowId, Fabric, Layers, LinkId, LocalPolicy, LocalView, NodeId, NodeLink,
-    NonClairvoyant, Outbox, Plan, Policy, Rank, Seen, Share, Time, View, Wants,
+    Answer, CoflowId, Criterion, Fabric, FlowId, Layers, LinkId, LocalPolicy, LocalView, NodeId,
+    NodeLink, NonClairvoyant, Outbox, Plan, Policy, Rank, Seen, Share, Time, View, Wants,
 };
 
 use crate::kept_ranks::KeptRanks;
@@ -128,6 +128,18 @@ where
 {
     fn wants(&self) -> Wants {
         Wants { port_drains: true, ..Wants::default() }
+    }
+
+    fn ranked_by(
+        &self,
+        flow: FlowId,
+        link: LinkId,
+        view: &View<'_, NonClairvoyant>,
+    ) -> Vec<Criterion> {
+        let (at, l) = home(link, view.fabric());
+        let Some(node) = self.nodes.get(at) else { return Vec::new() };
+        let seen = node.links[l].seen.iter().find(|seen| seen.coflow == flow.coflow);
+        seen.map_or(Vec::new(), |seen| node.instance.ranked_by(seen))
     }
 
     fn link_thresholds(&self) -> &[f64] {

@@ -5,9 +5,11 @@
 //! send would take all spare capacity: on the Facebook trace the mean CCT is 42.6 s, and 53.5 s if
 //! all coflows are offered it.
 
+use covey_core::Criterion;
+
 use crate::info::Info;
 use crate::rank::Tie;
-use crate::ranked::{self, SHARE, WORK_CONSERVATION, ranked};
+use crate::ranked::{self, Key, SHARE, WORK_CONSERVATION, ranked};
 use crate::spec::Param;
 
 pub(crate) const INFO: Info = Info {
@@ -18,8 +20,10 @@ pub(crate) const INFO: Info = Info {
     source: "NCF in Varys (SIGCOMM 2014) 5.3; CoflowSim",
     promises: ranked::promises,
     make: |settings| {
-        ranked(settings, Tie::Relative, |view, coflow| {
-            view.senders(coflow).min(view.receivers(coflow)) as f64
-        })
+        let key = Key {
+            of: |view, coflow| view.senders(coflow).min(view.receivers(coflow)) as f64,
+            criterion: |key| Criterion::number("width", key),
+        };
+        ranked(settings, Tie::Relative, key)
     },
 };

@@ -20,8 +20,8 @@
 //! [`philae_oracle`](crate::philae_oracle).
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, CoflowId, FlowId, Group, Knowledge, LinkId, Plan, Policy,
-    PortLoad, Promises, Share, View, Wants,
+    Answer, AnyPolicy, Backfill, CoflowId, Criterion, FlowId, Group, Knowledge, LinkId, Plan,
+    Policy, PortLoad, Promises, Share, View, Wants,
 };
 
 use crate::contention::Contention;
@@ -410,6 +410,23 @@ impl<K: Knowledge, L: Lengths<K>> Policy<K> for Philae<L> {
     fn wants(&self) -> Wants {
         let attained = self.rules.order == Order::B || self.rules.size_left;
         Wants { flow_ends: L::SAMPLES, port_drains: true, attained, ..Wants::default() }
+    }
+
+    fn ranked_by(&self, flow: FlowId, _: LinkId, view: &View<'_, K>) -> Vec<Criterion> {
+        let Some(track) = self.tracks.get(flow.coflow.index()) else { return Vec::new() };
+        let arrival = Criterion::seconds("arrival", view.arrival(flow.coflow).as_secs());
+        match track.phase {
+            Phase::Thin => {
+                let met = self.contention.met(flow.coflow);
+                vec![Criterion::property("few flows"), Criterion::number("contention", met)]
+            }
+            _ if track.pilots.contains(&flow) => vec![Criterion::property("pilot flow"), arrival],
+            Phase::Known { .. } => {
+                let queue = track.queue.map(queues::criterion).into_iter();
+                queue.chain([Criterion::number("turn in the queue", track.joined as f64)]).collect()
+            }
+            Phase::Sampling => vec![Criterion::property("waits for its pilot flows"), arrival],
+        }
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, K>) {

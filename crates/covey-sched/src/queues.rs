@@ -1,5 +1,7 @@
 //! Multi-level queues with exponentially growing limits (Aalo §4; Philae §4.3).
 
+use covey_core::Criterion;
+
 use crate::settings::Settings;
 use crate::spec::{Param, SpecError};
 
@@ -35,6 +37,11 @@ pub(crate) const E_OF_LIMITS: Param =
 /// The parameter `q1`.
 pub(crate) const Q1: Param =
     Param { name: "q1", default: "10MiB", help: "limit of the first queue" };
+
+/// A queue, from 0, as people read it: the first queue is 1.
+pub(crate) fn criterion(queue: u32) -> Criterion {
+    Criterion::number("queue", queue + 1)
+}
 
 impl Queues {
     /// From the parameters `K`, `E` and `q1`.

@@ -35,6 +35,11 @@ pub(crate) struct KeyOrder {
 }
 
 impl KeyOrder {
+    /// The key of a coflow when it was last calculated.
+    pub fn key(&self, coflow: CoflowId) -> f64 {
+        self.keys.get(coflow.index()).copied().unwrap_or(0.0)
+    }
+
     /// Ranks some of the coflows present. A coflow keeps its key until an event concerns it or
     /// those that it can meet ([`View::is_dirty`]).
     pub fn rank<K: Knowledge>(

@@ -9,7 +9,8 @@
 //! definition here.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Plan, Policy, Promises, Share, View,
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Criterion, FlowId, LinkId, Plan, Policy,
+    Promises, Share, View,
 };
 
 use crate::kept_ranks::KeptRanks;
@@ -59,7 +60,13 @@ pub(crate) fn promises(settings: &Settings) -> Result<Promises, SpecError> {
 }
 
 /// What a coflow is ranked by.
-pub(crate) type Key = fn(&View<'_, Clairvoyant>, CoflowId) -> f64;
+#[derive(Clone, Copy)]
+pub(crate) struct Key {
+    /// The value of a coflow.
+    pub of: fn(&View<'_, Clairvoyant>, CoflowId) -> f64,
+    /// The value as people read it.
+    pub criterion: fn(f64) -> Criterion,
+}
 
 /// A policy that serves coflows by `key`, smallest first, ties in order of arrival.
 pub(crate) fn ranked(settings: &Settings, tie: Tie, key: Key) -> Result<AnyPolicy, SpecError> {
@@ -98,6 +105,10 @@ impl Ranked {
 }
 
 impl Policy<Clairvoyant> for Ranked {
+    fn ranked_by(&self, flow: FlowId, _: LinkId, _: &View<'_, Clairvoyant>) -> Vec<Criterion> {
+        self.runs.key(flow.coflow).map(self.key.criterion).into_iter().collect()
+    }
+
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
         self.to_rank.push(coflow);
     }
@@ -120,7 +131,7 @@ impl Policy<Clairvoyant> for Ranked {
             }
             let is_dirty = view.is_dirty(coflow);
             if is_dirty {
-                runs.set(coflow, key(view, coflow), view.order(coflow));
+                runs.set(coflow, (key.of)(view, coflow), view.order(coflow));
             }
             !is_dirty
         });

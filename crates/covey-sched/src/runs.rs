@@ -47,6 +47,11 @@ impl Runs {
         self.keys.set(coflow, key, order);
     }
 
+    /// The key of a coflow.
+    pub fn key(&self, coflow: CoflowId) -> Option<f64> {
+        self.keys.of(coflow)
+    }
+
     /// Removes a coflow.
     pub fn remove(&mut self, coflow: CoflowId) {
         self.keys.remove(coflow);

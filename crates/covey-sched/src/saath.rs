@@ -18,8 +18,8 @@
 //! in `aalo` with `delta=0`.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, CoflowId, FlowId, Group, LinkId, NonClairvoyant, Plan, Policy,
-    Promises, Share, Time, View, Wants,
+    Answer, AnyPolicy, Backfill, CoflowId, Criterion, FlowId, Group, LinkId, NonClairvoyant, Plan,
+    Policy, Promises, Share, Time, View, Wants,
 };
 
 use crate::contention::Contention;
@@ -285,6 +285,27 @@ impl Policy<NonClairvoyant> for Saath {
     fn wants(&self) -> Wants {
         let dynamics = self.rules.dynamics;
         Wants { flow_ends: dynamics, port_drains: true, attained: dynamics, ..Wants::default() }
+    }
+
+    fn ranked_by(
+        &self,
+        flow: FlowId,
+        _: LinkId,
+        view: &View<'_, NonClairvoyant>,
+    ) -> Vec<Criterion> {
+        let coflow = flow.coflow;
+        if let Some((deadline, _)) = self.expired.iter().find(|&&(_, expired)| expired == coflow) {
+            let deadline = Criterion::seconds("deadline in its queue", deadline.as_secs());
+            return vec![Criterion::property("too long in its queue"), deadline];
+        }
+        let place = self.ranked.iter().find(|&&(.., ranked)| ranked == coflow);
+        let Some(&(queue, key, _)) = place else { return Vec::new() };
+        let inside = match self.rules.order {
+            Order::Contention => Criterion::number("contention", key),
+            Order::Width => Criterion::number("width", key),
+            Order::Arrival => Criterion::seconds("arrival", view.arrival(coflow).as_secs()),
+        };
+        vec![queues::criterion(queue), inside]
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {

@@ -1,8 +1,10 @@
 //! `scf`: shortest coflow first, by what is left of the longest flow (Varys, SIGCOMM 2014, §5.3).
 
+use covey_core::Criterion;
+
 use crate::info::Info;
 use crate::rank::Tie;
-use crate::ranked::{self, SHARE, WORK_CONSERVATION, ranked};
+use crate::ranked::{self, Key, SHARE, WORK_CONSERVATION, ranked};
 
 pub(crate) const INFO: Info = Info {
     name: "scf",
@@ -12,8 +14,10 @@ pub(crate) const INFO: Info = Info {
     source: "SCF in Varys (SIGCOMM 2014) 5.3; CoflowSim",
     promises: ranked::promises,
     make: |settings| {
-        ranked(settings, Tie::Relative, |view, coflow| {
-            view.flows(coflow).map(|flow| view.left(flow)).fold(0.0, f64::max)
-        })
+        let key = Key {
+            of: |view, coflow| view.flows(coflow).map(|flow| view.left(flow)).fold(0.0, f64::max),
+            criterion: |key| Criterion::bytes("bytes left of the longest flow", key),
+        };
+        ranked(settings, Tie::Relative, key)
     },
 };

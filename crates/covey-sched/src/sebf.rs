@@ -3,12 +3,12 @@
 //! Coflows are ordered by Γ, the time the rest of the coflow needs when it is alone. How they share
 //! is in [`ranked`](crate::ranked); coflows with deadlines are in [`deadlines`](crate::deadlines).
 
-use covey_core::{AnyPolicy, Backfill, Promises};
+use covey_core::{AnyPolicy, Backfill, Criterion, Promises};
 
 use crate::deadlines::Deadlines;
 use crate::info::Info;
 use crate::rank::Tie;
-use crate::ranked::{self, Ranked, SHARE, WORK_CONSERVATION, offered};
+use crate::ranked::{self, Key, Ranked, SHARE, WORK_CONSERVATION, offered};
 use crate::spec::Param;
 
 /// Values of the parameter `mode`: whether deadlines are met.
@@ -48,8 +48,11 @@ pub(crate) const INFO: Info = Info {
         })
     },
     make: |settings| {
-        let mut ranked =
-            Ranked::new(settings, Tie::Absolute, |view, coflow| view.bottleneck_s(coflow))?;
+        let key = Key {
+            of: |view, coflow| view.bottleneck_s(coflow),
+            criterion: |key| Criterion::seconds("bottleneck", key),
+        };
+        let mut ranked = Ranked::new(settings, Tie::Absolute, key)?;
         let meets_deadlines = settings.choice("mode", MODES)?;
         let padding = settings.number("padding", 0.0, 1e6)?;
         let min_s = settings.duration("min")?;

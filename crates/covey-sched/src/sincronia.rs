@@ -11,7 +11,8 @@
 //! arrive at different times is only to be had from a trace in which they do not.
 
 use covey_core::{
-    Answer, AnyPolicy, Clairvoyant, CoflowId, Group, Plan, Policy, Promises, Share, View,
+    Answer, AnyPolicy, Clairvoyant, CoflowId, Criterion, FlowId, Group, LinkId, Plan, Policy,
+    Promises, Share, View,
 };
 
 use crate::bssi::Bssi;
@@ -73,6 +74,11 @@ impl Sincronia {
 }
 
 impl Policy<Clairvoyant> for Sincronia {
+    fn ranked_by(&self, flow: FlowId, _: LinkId, _: &View<'_, Clairvoyant>) -> Vec<Criterion> {
+        let place = self.order.iter().position(|&other| other == flow.coflow);
+        place.map(|k| Criterion::number("place in the order", k as f64 + 1.0)).into_iter().collect()
+    }
+
     fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
         self.arrived.push(coflow);
     }

@@ -5,6 +5,7 @@ mod calendar;
 mod dags;
 mod engine;
 mod error;
+mod explanation;
 mod integration;
 mod observer;
 mod outcome;
@@ -13,6 +14,7 @@ mod timeline;
 
 pub use engine::{Simulator, simulate};
 pub use error::SimError;
+pub use explanation::{Explainer, Explanation, Kind, Part, Reason};
 pub use observer::{Observer, Round};
 pub use outcome::{CoflowOutcome, CompressionOutcome, Outcome};
 pub use timeline::{Span, Timeline};

@@ -2,12 +2,12 @@
 
 use std::ops::ControlFlow;
 
-use covey_alloc::Allocator;
+use covey_alloc::{Allocator, Driver};
 use covey_core::state::State;
-use covey_core::{Ranking, Time};
+use covey_core::{Criterion, FlowId, LinkId, Ranking, Time};
 
 /// A scheduling round that has ended. Its rates hold until the next one.
-#[derive(Debug, Clone, Copy)]
+#[derive(Clone, Copy)]
 pub struct Round<'a> {
     /// The time of the round.
     pub now: Time,
@@ -22,6 +22,16 @@ pub struct Round<'a> {
     pub state: &'a State,
     /// The allocator, with their rates.
     pub allocator: &'a Allocator,
+    /// The policy, for questions about its plan.
+    pub(crate) driver: &'a Driver<'a>,
+}
+
+impl Round<'_> {
+    /// What the policy ranks a flow by at a link of its path, most important first
+    /// ([`Policy::ranked_by`](covey_core::Policy::ranked_by)).
+    pub fn ranked_by(&self, flow: FlowId, link: LinkId) -> Vec<Criterion> {
+        self.driver.ranked_by(flow, link)
+    }
 }
 
 /// An observer, which is called in each scheduling round of a simulation.

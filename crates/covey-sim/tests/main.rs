@@ -13,6 +13,7 @@ mod deadlines;
 mod disjoint;
 mod errors;
 mod exact;
+mod explain;
 mod guarantee;
 mod live;
 mod naive;

@@ -7,6 +7,7 @@ use clap::{CommandFactory, FromArgMatches, Parser, Subcommand};
 
 use crate::bound::Bound;
 use crate::compare::Compare;
+use crate::explain::Explain;
 use crate::failure::Failure;
 use crate::identify::Identify;
 use crate::output;
@@ -33,6 +34,7 @@ struct Cli {
 enum Command {
     Compare(Compare),
     Simulate(Simulate),
+    Explain(Explain),
     Bound(Bound),
     Policies(Policies),
     Reproduce(Reproduce),
@@ -63,6 +65,7 @@ fn after_help() -> String {
 Examples:
   covey compare builtin:fb-like --report report.html
   covey simulate trace.txt --policy sebf --bound
+  covey explain trace.txt --policy aalo --slowest 5
   covey bound trace.txt
   covey reproduce swallow --figure 4
   covey trace info trace.txt
@@ -105,6 +108,7 @@ impl Command {
         match self {
             Command::Compare(compare) => compare.run(),
             Command::Simulate(simulate) => simulate.run(),
+            Command::Explain(explain) => explain.run(),
             Command::Bound(bound) => bound.run(),
             Command::Policies(policies) => policies.run(),
             Command::Reproduce(reproduce) => reproduce.run(),

@@ -6,6 +6,7 @@ use clap::{ArgAction, Args, ValueEnum};
 use covey_emulate::Simulator;
 use covey_experiment::{Contender, Experiment, FABRIC, Scene, Setup};
 use covey_report::Run;
+use covey_trace::Source;
 
 use crate::failure::Failure;
 use crate::input::Input;
@@ -86,6 +87,16 @@ impl Arguments {
             metric: self.metric.clone(),
             tenants: self.tenants.clone(),
         }
+    }
+
+    /// What is read.
+    pub fn source(&self) -> Result<Source, Failure> {
+        self.input.source()
+    }
+
+    /// The first file that is read.
+    pub fn first(&self) -> &str {
+        self.input.first()
     }
 
     /// Refuses an output that is the trace itself, with the option that names it.

@@ -15,6 +15,7 @@ mod cli;
 mod compare;
 mod comparison;
 mod experiment;
+mod explain;
 mod failure;
 mod identify;
 mod input;

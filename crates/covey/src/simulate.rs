@@ -79,7 +79,7 @@ impl Simulate {
 }
 
 /// The one policy of a list.
-fn only(list: &str) -> Result<String, Failure> {
+pub fn only(list: &str) -> Result<String, Failure> {
     match covey_sched::split_list(list).as_slice() {
         [one] => Ok(one.clone()),
         // The policy's own error says that parameters must not end with a comma.

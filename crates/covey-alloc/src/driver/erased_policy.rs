@@ -4,6 +4,7 @@ use std::ops::DerefMut;
 
 use crate::Allocator;
 use covey_core::Confidence;
+use covey_core::Criterion;
 use covey_core::Event;
 use covey_core::Knowledge;
 use covey_core::Nearest;
@@ -12,7 +13,7 @@ use covey_core::Time;
 use covey_core::View;
 use covey_core::state::State;
 use covey_core::{Answer, AnyPolicy, Policy, Wants};
-use covey_core::{CoflowId, FlowId};
+use covey_core::{CoflowId, FlowId, LinkId};
 use covey_core::{Group, Plan, Rank, Ranking};
 use covey_core::{Wake, Wakes};
 
@@ -26,6 +27,7 @@ pub(crate) trait ErasedPolicy: Send {
     fn link_thresholds(&self) -> &[f64];
     fn why(&self, flow: FlowId) -> Option<Nearest>;
     fn confidence(&self) -> Option<Confidence>;
+    fn ranked_by(&self, flow: FlowId, link: LinkId, state: &State, now: Time) -> Vec<Criterion>;
     fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>);
     fn event(&mut self, event: Event, state: &State, now: Time);
     fn regroup(&mut self, state: &State, now: Time, regrouping: &mut Regrouping);
@@ -69,6 +71,10 @@ impl<P: DerefMut<Target = dyn Policy<K>> + Send, K: Knowledge> ErasedPolicy for 
 
     fn confidence(&self) -> Option<Confidence> {
         self.policy.confidence()
+    }
+
+    fn ranked_by(&self, flow: FlowId, link: LinkId, state: &State, now: Time) -> Vec<Criterion> {
+        self.policy.ranked_by(flow, link, &View::new(state, now))
     }
 
     fn reads_flows_of(&self, wake: Wake, now: Time, coflows: &mut Vec<CoflowId>) {

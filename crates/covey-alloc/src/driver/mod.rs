@@ -6,6 +6,7 @@ pub mod world;
 
 use crate::PlanError;
 use covey_core::Confidence;
+use covey_core::Criterion;
 use covey_core::Event;
 use covey_core::Nearest;
 use covey_core::Ranking;
@@ -86,6 +87,12 @@ impl<'p> Driver<'p> {
     /// How far the policy trusts the groups that it has made ([`Policy::confidence`](covey_core::Policy::confidence)).
     pub fn confidence(&self) -> Option<Confidence> {
         self.policy.confidence()
+    }
+
+    /// What the policy ranks a flow by at a link of its path, most important first
+    /// ([`Policy::ranked_by`](covey_core::Policy::ranked_by)).
+    pub fn ranked_by(&self, flow: FlowId, link: LinkId) -> Vec<Criterion> {
+        self.policy.ranked_by(flow, link, self.traffic.state(), self.traffic.now())
     }
 
     /// Numbers of bytes, ascending: the policy is told when a coflow has sent one of them through a link.

@@ -14,6 +14,7 @@
 //!
 //! [`Layers::PerPort`](crate::Layers::PerPort) says how the nodes on the path of a flow agree on its rate.
 
+use crate::policy::criterion::Criterion;
 use crate::values::ids::{CoflowId, LinkId};
 use crate::values::time::Time;
 
@@ -114,6 +115,11 @@ pub trait LocalPolicy: Send {
 
     /// A coflow has ended at the node: it has no unfinished flow at any link.
     fn left(&mut self, _seen: &Seen, _view: &LocalView<'_>) {}
+
+    /// What the node ranks a coflow by, as [`Policy::ranked_by`](crate::Policy::ranked_by).
+    fn ranked_by(&self, _seen: &Seen) -> Vec<Criterion> {
+        Vec::new()
+    }
 
     /// Divides one of the node's links: adds to `parts` the coflows that are to get a part of it, and the share
     /// of its capacity that each gets; in sum at most 1.

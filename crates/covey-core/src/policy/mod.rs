@@ -1,6 +1,7 @@
 //! The policy: events in, a plan out.
 
 pub mod confidence;
+pub mod criterion;
 pub mod event;
 pub mod knowledge;
 pub mod local;
@@ -12,6 +13,7 @@ pub mod view;
 use crate::plan::Plan;
 use crate::plan::wakes::Wake;
 use crate::policy::confidence::Confidence;
+use crate::policy::criterion::Criterion;
 use crate::policy::event::Event;
 use crate::policy::knowledge::{Clairvoyant, Knowledge, NonClairvoyant, Unlabelled};
 use crate::policy::nearest::Nearest;
@@ -74,6 +76,13 @@ pub trait Policy<K: Knowledge>: Send {
     /// ask.
     fn why(&self, _flow: FlowId) -> Option<Nearest> {
         None
+    }
+
+    /// What the policy ranks a flow by at a link of its path, most important first: of two flows that meet there, the
+    /// first criterion in which they differ says why one goes before the other. Empty if the policy does not rank, or
+    /// does not say. Only people ask, after [`Policy::plan`].
+    fn ranked_by(&self, _flow: FlowId, _link: LinkId, _view: &View<'_, K>) -> Vec<Criterion> {
+        Vec::new()
     }
 
     /// How far the policy trusts the groups that it has made, if it makes groups. With too little, none of its plans is

@@ -12,11 +12,12 @@
 
 use crate::plan::wakes::{Sender, Wake};
 use crate::plan::{Plan, TenantPlan};
+use crate::policy::criterion::Criterion;
 use crate::policy::event::Event;
 use crate::policy::knowledge::Knowledge;
 use crate::policy::view::{Shown, View};
 use crate::policy::{Answer, AnyPolicy, Policy, Wants};
-use crate::values::ids::{CoflowId, TenantId};
+use crate::values::ids::{CoflowId, FlowId, LinkId, TenantId};
 use crate::values::time::Time;
 
 /// Makes a policy that has an instance for each tenant, each made by `make`. The weight of the tenant with number k
@@ -184,6 +185,12 @@ impl<K: Knowledge> Policy<K> for ForEachTenant<K> {
                 instance.policy.reads_flows_of(wake, now, coflows);
             }
         }
+    }
+
+    fn ranked_by(&self, flow: FlowId, link: LinkId, view: &View<'_, K>) -> Vec<Criterion> {
+        let tenant = self.tenant_of.get(flow.coflow.index()).map_or(0, |tenant| tenant.index());
+        let Some(instance) = self.instances.get(tenant) else { return Vec::new() };
+        instance.policy.ranked_by(flow, link, &view.showing(&instance.shown))
     }
 
     fn link_thresholds(&self) -> &[f64] {

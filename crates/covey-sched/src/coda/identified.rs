@@ -7,8 +7,8 @@
 use std::collections::BTreeSet;
 
 use covey_core::{
-    Answer, CoflowId, Confidence, FlowId, Member, Nearest, Observed, Plan, Policy, Regrouping,
-    Time, Unlabelled, View, Wake, Wants,
+    Answer, CoflowId, Confidence, Criterion, FlowId, LinkId, Member, Nearest, Observed, Plan,
+    Policy, Regrouping, Time, Unlabelled, View, Wake, Wants,
 };
 use covey_identify::{Attribute, Clusterer, FlowNumber, GroupNumber};
 
@@ -208,6 +208,10 @@ impl Identified {
 }
 
 impl Policy<Unlabelled> for Identified {
+    fn ranked_by(&self, flow: FlowId, _: LinkId, _: &View<'_, Unlabelled>) -> Vec<Criterion> {
+        self.priorities.ranked_by(flow.coflow)
+    }
+
     fn wants(&self) -> Wants {
         Wants { flow_ends: true, progress: true, regroups: true, ..Wants::default() }
     }

@@ -1,8 +1,8 @@
 //! Coflows that are known: CODA's order without identification.
 
 use covey_core::{
-    Answer, CoflowId, FlowId, Member, NonClairvoyant, Plan, Policy, Regrouping, Time, View, Wake,
-    Wants,
+    Answer, CoflowId, Criterion, FlowId, LinkId, Member, NonClairvoyant, Plan, Policy, Regrouping,
+    Time, View, Wake, Wants,
 };
 
 use super::priorities::Priorities;
@@ -19,6 +19,10 @@ impl Labelled {
 }
 
 impl Policy<NonClairvoyant> for Labelled {
+    fn ranked_by(&self, flow: FlowId, _: LinkId, _: &View<'_, NonClairvoyant>) -> Vec<Criterion> {
+        self.priorities.ranked_by(flow.coflow)
+    }
+
     fn wants(&self) -> Wants {
         Wants { progress: true, regroups: true, ..Wants::default() }
     }

@@ -5,14 +5,14 @@ use std::marker::PhantomData;
 
 use covey_core::sorted::Sorted;
 use covey_core::{
-    Answer, CoflowId, Destination, FlowId, Knowledge, Layers, Lineage, Member, OwnGroup, Plan,
-    Rank, Regrouping, Sender, Share, Time, View,
+    Answer, CoflowId, Criterion, Destination, FlowId, Knowledge, Layers, Lineage, Member, OwnGroup,
+    Plan, Rank, Regrouping, Sender, Share, Time, View,
 };
 
 use super::setup::Setup;
 use crate::aalo::next_tick;
 use crate::kept_ranks::KeptRanks;
-use crate::queues::Queues;
+use crate::queues::{self, Queues};
 
 /// Flows of a group are looked at no more often than a port can send this part of the limit of their flow queue: to
 /// demote each flow exactly at the limit costs a round for each.
@@ -210,6 +210,18 @@ impl<K: Knowledge> Priorities<K> {
         let Some(groups) = self.coflows.get(&coflow) else { return (0, (0, 0), coflow) };
         let queue = self.dags.get(&groups.lineage.external).map_or(0, |dag| dag.queue);
         (queue, groups.place, coflow)
+    }
+
+    /// What the flows of a group are ranked by.
+    pub fn ranked_by(&self, group: CoflowId) -> Vec<Criterion> {
+        let Some(Seat { coflow, flow_queue }) = self.seat_of(group) else { return Vec::new() };
+        let began = self.coflows.get(&coflow).map_or(Time::ZERO, |groups| groups.arrival);
+        let (queue, ..) = self.precedence(coflow);
+        vec![
+            queues::criterion(queue),
+            Criterion::seconds("begin of its coflow", began.as_secs()),
+            Criterion::number("queue of flows", flow_queue + 1),
+        ]
     }
 
     /// The seat for which a group is.

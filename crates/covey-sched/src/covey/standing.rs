@@ -87,6 +87,11 @@ impl Standing {
         self.coflows[coflow.index()].is_overdue = is_overdue;
     }
 
+    /// Whether a coflow goes first in this slot.
+    pub fn is_overdue(&self, coflow: CoflowId) -> bool {
+        self.coflows.get(coflow.index()).is_some_and(|ranks| ranks.is_overdue)
+    }
+
     /// Notes that a coflow has ended.
     pub fn leave(&mut self, coflow: CoflowId) {
         self.order.remove(RankedPart::Pilots.of(coflow));

@@ -55,6 +55,11 @@ impl Keys {
         self.arrived.push(coflow);
     }
 
+    /// The key of a coflow.
+    pub fn of(&self, coflow: CoflowId) -> Option<f64> {
+        self.known.get(coflow.index()).copied().flatten().map(|(key, _)| key)
+    }
+
     /// Removes the key of a coflow, if it has one.
     pub fn remove(&mut self, coflow: CoflowId) {
         let known = self.known.get_mut(coflow.index());

@@ -10,8 +10,8 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use covey_core::sorted::Sorted;
 use covey_core::{
-    Answer, CoflowId, FlowId, Group, Layers, LinkId, NonClairvoyant, Plan, Policy, Rank, Sender,
-    Share, Time, View, Wake, Wants,
+    Answer, CoflowId, Criterion, FlowId, Group, Layers, LinkId, NonClairvoyant, Plan, Policy, Rank,
+    Sender, Share, Time, View, Wake, Wants,
 };
 use covey_stream::{Input, Setup, sub_coflow_id};
 
@@ -362,6 +362,18 @@ impl Policy<NonClairvoyant> for Network {
             }
             _ => {}
         }
+    }
+
+    fn ranked_by(
+        &self,
+        flow: FlowId,
+        _: LinkId,
+        view: &View<'_, NonClairvoyant>,
+    ) -> Vec<Criterion> {
+        let Some(present) = self.coflows.get(flow.coflow.index()) else { return Vec::new() };
+        let sub = present.sub_at(view.ends(flow).1).map(|number| &present.subs()[number]);
+        let rank = sub.and_then(|sub| sub.rank);
+        rank.map(|rank| Criterion::number("priority", rank.layer() + 1)).into_iter().collect()
     }
 
     fn coflow_arrived(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {

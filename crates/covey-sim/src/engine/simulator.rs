@@ -206,7 +206,7 @@ fn run_all(
         let (state, allocator) = (traffic.state(), traffic.allocator());
         let (done, departed) = (world.records().done(), world.departed());
         let ranking = driver.ranking();
-        let round = Round { now: next, done, departed, ranking, state, allocator };
+        let round = Round { now: next, done, departed, ranking, state, allocator, driver };
         if observer.round(&round).is_break() {
             return Err(SimError::Interrupted);
         }

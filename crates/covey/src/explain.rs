@@ -1,0 +1,142 @@
+//! `covey explain`: how completion times came about.
+
+use std::path::PathBuf;
+
+use clap::Args;
+use covey_core::suggest::{did_you_mean, nearest};
+use covey_experiment::{Experiment, Scene, Setup};
+use covey_report::{Explained, Explanations, write_json};
+use covey_sim::Outcome;
+use covey_trace::Workload;
+
+use crate::experiment::Arguments;
+use crate::failure::Failure;
+use crate::output;
+use crate::progress::Bar;
+use crate::simulate::only;
+
+/// The number of coflows that are explained if none is named.
+const SLOWEST: usize = 3;
+
+/// Explain how completion times came about
+#[derive(Debug, Args)]
+#[command(after_help = "\
+Examples:
+  covey explain builtin:fb-like
+  covey explain trace.txt --policy aalo --coflow 17
+  covey explain trace.txt --policy covey --slowest 10 --compare fair
+  covey explain trace.txt --policy sebf --coflow 17 --json
+  covey explain trace.txt --coflow 17 --picture why.svg
+The parts of a completion time add up to it. docs/explain.md says what each means.")]
+pub struct Explain {
+    /// The policy, with parameters that differ from their defaults
+    #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]
+    policy: String,
+    /// The id of a coflow to explain; may be given several times [default: the slowest ones]
+    #[arg(long, value_name = "ID", conflicts_with = "slowest")]
+    coflow: Vec<String>,
+    /// Explain the coflows with the longest completion times, this many [default: 3]
+    #[arg(long, value_name = "N")]
+    slowest: Option<usize>,
+    /// Another policy, under which the same coflows are explained
+    #[arg(long, value_name = "NAME[:key=value,…]")]
+    compare: Option<String>,
+    #[command(flatten)]
+    setup: Arguments,
+    /// Print JSON instead of text: an object, or a list of them if there are several explanations
+    #[arg(long)]
+    json: bool,
+    /// Write a picture with a bar for each explanation
+    #[arg(long, value_name = "FILE.svg")]
+    picture: Option<PathBuf>,
+}
+
+impl Explain {
+    /// Runs the command.
+    pub fn run(self) -> Result<(), Failure> {
+        let setup = self.setup.setup();
+        let mut specs = vec![only(&self.policy)?];
+        if let Some(other) = &self.compare {
+            specs.push(only(other).map_err(|_| {
+                let found = format!("'{other}'");
+                Failure::argument("--compare", "one policy", found)
+            })?);
+        }
+        for spec in &specs {
+            setup.contender(spec)?;
+        }
+        if self.slowest == Some(0) {
+            return Err(Failure::argument("--slowest", "at least 1", "0"));
+        }
+        if let Some(file) = &self.picture {
+            output::check_format("--picture", file, &["svg"])?;
+            self.setup.check_apart([("--picture", file.as_path())])?;
+        }
+        let scene = self.setup.open()?;
+        let named = self.named(&scene.workload)?;
+        let explanations = self.explain(&setup, &scene, &specs, named)?;
+        if let Some(file) = &self.picture {
+            let picture = explanations.svg();
+            output::write(file, |out| out.write_all(picture.as_bytes()))?;
+        }
+        output::print(|out| {
+            if self.json { write_json(&explanations, out) } else { write!(out, "{explanations}") }
+        })
+    }
+
+    /// Indices of the coflows that are named.
+    fn named(&self, workload: &Workload) -> Result<Vec<u32>, Failure> {
+        let index = |id: &String| {
+            let found = (0..).zip(&workload.coflows).find(|(_, coflow)| coflow.id == *id);
+            found.map(|(index, _)| index).ok_or_else(|| {
+                let known = workload.coflows.iter().map(|coflow| coflow.id.as_str());
+                let expected = format!("the id of one of the {} coflows", workload.coflows.len());
+                let found = format!("'{id}'{}", did_you_mean(nearest(id, known)));
+                Failure::argument("--coflow", expected, found)
+            })
+        };
+        self.coflow.iter().map(index).collect()
+    }
+
+    fn explain(
+        &self,
+        setup: &Setup,
+        scene: &Scene,
+        specs: &[String],
+        named: Vec<u32>,
+    ) -> Result<Explanations, Failure> {
+        let source = setup.seeded_source(&self.setup.source()?);
+        let Scene { network, workload, appearing } = scene;
+        let experiment = Experiment::on(network.clone(), workload, source.name(), setup)?;
+        let experiment = experiment.appearing(appearing.as_deref());
+        let all = specs.iter().map(|spec| setup.contender(spec)).collect::<Result<Vec<_>, _>>()?;
+        for line in setup.without_effect(self.setup.first(), workload, &all) {
+            output::note(&line);
+        }
+        let bar = Bar::policies(2 * specs.len(), workload.coflows.len());
+        let mut chosen = named;
+        let mut by_policy = Vec::new();
+        for spec in specs {
+            let twice = [setup.contender(spec)?, setup.contender(spec)?];
+            let choose = |outcome: &Outcome| {
+                if chosen.is_empty() {
+                    chosen = slowest(outcome, self.slowest.unwrap_or(SLOWEST));
+                }
+                chosen.clone()
+            };
+            let (run, explanations) = experiment.explain(twice, choose, &bar)?;
+            let fabric = network.fabric();
+            let explained = explanations.iter().map(|it| Explained::of(&run, it, fabric));
+            by_policy.push(explained.collect());
+        }
+        Ok(Explanations::new(by_policy))
+    }
+}
+
+/// Indices of the coflows with the longest completion times, the longest first; ties in order of the trace.
+fn slowest(outcome: &Outcome, count: usize) -> Vec<u32> {
+    let mut all: Vec<(f64, u32)> =
+        outcome.coflows.iter().map(covey_sim::CoflowOutcome::cct_s).zip(0..).collect();
+    all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+    all.into_iter().take(count).map(|(_, index)| index).collect()
+}
