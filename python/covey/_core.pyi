@@ -248,6 +248,12 @@ class Result:
         ``simulate(..., timeline=True)``.
         """
 
+    def explain(self, coflow: str) -> dict[str, Any]:
+        """What the CCT of a coflow went to, as of ``covey explain --json``, and a sentence as `text`.
+
+        The parts add up to it. The policy is simulated again, so it must have been given by name.
+        """
+
     def summary(self) -> dict[str, Any]:
         """Statistics, as of ``covey simulate --json``."""
 

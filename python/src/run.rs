@@ -9,13 +9,15 @@ use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 use std::thread;
 use std::time::Duration;
 
+use covey_core::Observed;
 use covey_emulate::Simulator;
 use covey_experiment::{Contender, Experiment, Progress, Setup};
 use covey_report::{
-    Bin, Column, Run, RunInfo, Summary, Values, html_page, mean_cct_by_bin, per_coflow, per_flow,
-    write_file_atomically,
+    Bin, Column, Explained, Run, RunInfo, Summary, Values, html_page, mean_cct_by_bin, per_coflow,
+    per_flow, write_file_atomically,
 };
 use covey_sim::{Observer, Outcome, Round, Span, Timeline};
+use covey_topology::Network;
 use covey_trace::Workload;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
@@ -90,9 +92,44 @@ struct Kept {
     outcome: Outcome,
     info: RunInfo,
     spans: Option<Vec<Span>>,
+    scene: Arc<Scene>,
+    /// The text that named the policy, if it was not an instance.
+    spec: Option<String>,
+}
+
+/// What a workload was simulated on.
+struct Scene {
+    setup: Setup,
+    network: Network,
+    appearing: Option<Vec<Observed>>,
+}
+
+impl Scene {
+    fn experiment<'a>(
+        &'a self,
+        workload: &'a Workload,
+        name: String,
+    ) -> std::result::Result<Experiment<'a>, covey_experiment::Error> {
+        let experiment = Experiment::on(self.network.clone(), workload, name, &self.setup)?;
+        Ok(experiment.appearing(self.appearing.as_deref()))
+    }
 }
 
 impl Kept {
+    /// Explains the completion time of the coflow at an index.
+    fn explain(
+        &self,
+        contender: Contender,
+        coflow: u32,
+        progress: &dyn Progress,
+    ) -> std::result::Result<Explained, covey_experiment::Error> {
+        let experiment = self.scene.experiment(&self.workload, self.info.trace.clone())?;
+        let explained =
+            experiment.explain_outcome(contender, &self.outcome, &[coflow], progress)?;
+        let run = Run::borrowed(&self.workload, &self.outcome, self.info.clone())?;
+        Ok(Explained::of(&run, &explained[0], self.scene.network.fabric()))
+    }
+
     fn run(&self) -> PyResult<Run<'_>> {
         Run::borrowed(&self.workload, &self.outcome, self.info.clone()).map_err(raised)
     }
@@ -180,15 +217,17 @@ pub fn run(
         Some((workload, flows)) => (Arc::new(workload), Some(flows)),
         None => (workload, None),
     };
+    let specs: Vec<Option<String>> = policies.iter().map(|given| given.extract().ok()).collect();
+    let scene = Arc::new(Scene { setup, network, appearing });
     let total = contenders.len() * workload.coflows.len();
     let watch = Arc::new(Watch { halt: Arc::clone(&halt), ..Watch::default() });
     let jobs = jobs.unwrap_or_else(covey_experiment::cores).max(1);
     let runs = in_thread(py, &watch, total, progress.as_ref(), {
         let (workload, name, watch) =
             (Arc::clone(&workload), trace.name.clone(), Arc::clone(&watch));
+        let scene = Arc::clone(&scene);
         move || {
-            let experiment = Experiment::on(network, &workload, name, &setup)?;
-            let experiment = experiment.appearing(appearing.as_deref());
+            let experiment = scene.experiment(&workload, name)?;
             let runs = experiment.run(contenders, bound, jobs, watch.as_ref())?;
             Ok::<_, covey_experiment::Error>(
                 runs.into_iter().map(Run::into_parts).collect::<Vec<_>>(),
@@ -199,12 +238,14 @@ pub fn run(
         return Err(exception);
     }
     let mut timelines = timelines.into_iter();
-    let kept = runs.map_err(raised)?.into_iter().map(|(outcome, info)| {
+    let runs = runs.map_err(raised)?.into_iter().zip(specs);
+    let kept = runs.map(|((outcome, info), spec)| {
         let spans = timelines.next().map(|shared| {
             let mut timeline = shared.0.lock().unwrap_or_else(PoisonError::into_inner);
             std::mem::take(&mut *timeline).into_spans()
         });
-        Arc::new(Kept { workload: Arc::clone(&workload), outcome, info, spans })
+        let (workload, scene) = (Arc::clone(&workload), Arc::clone(&scene));
+        Arc::new(Kept { workload, outcome, info, spans, scene, spec })
     });
     Ok(Comparison { results: kept.collect(), baseline, jct_shares })
 }
@@ -348,6 +389,30 @@ impl Result {
         };
         let spans = self.kept.spans()?.iter().filter(is_meant);
         timeline::drawing(workload, spans, columns, info.port_rate_bps / 8.0)
+    }
+
+    /// What the CCT of a coflow went to, as of ``covey explain --json``, and a sentence as `text`.
+    ///
+    /// The parts add up to it. The policy is simulated again, so it must have been given by name.
+    fn explain<'py>(&self, py: Python<'py>, coflow: &str) -> PyResult<Bound<'py, PyAny>> {
+        let coflows = &self.kept.workload.coflows;
+        let Some(index) = coflows.iter().position(|known| known.id == coflow) else {
+            return Err(bad("coflow", "the id of a coflow of the trace", coflow));
+        };
+        let Some(spec) = &self.kept.spec else {
+            let expected = "the result of a policy that was given by name";
+            return Err(bad("explain", expected, &self.kept.info.label));
+        };
+        let contender = self.kept.scene.setup.contender(spec).map_err(raised)?;
+        let watch = Arc::new(Watch::default());
+        let explained = in_thread(py, &watch, coflows.len(), None, {
+            let (kept, watch) = (Arc::clone(&self.kept), Arc::clone(&watch));
+            move || kept.explain(contender, index as u32, watch.as_ref())
+        })?;
+        let explained = explained.map_err(raised)?;
+        let object = as_python(py, &explained)?;
+        object.set_item("text", explained.sentence())?;
+        Ok(object)
     }
 
     /// Statistics, as of ``covey simulate --json``.

@@ -108,6 +108,19 @@ def test_a_timeline_has_senders_and_times(tiny: covey.Trace) -> None:
         _ = covey.simulate(tiny, "fifo").timeline
 
 
+def test_a_completion_time_is_explained(tiny: covey.Trace) -> None:
+    result = covey.simulate(tiny, "sebf", port_rate="8mbps")
+    why = result.explain("1")
+    assert (why["coflow"], why["policy"]) == ("1", "sebf")
+    assert sum(part["s"] for part in why["parts"]) == pytest.approx(why["cct_s"], abs=1e-9)
+    assert why["cct_s"] == result.per_coflow["cct_s"][0]
+    others = {part["coflow"]: part for part in why["parts"] if part["kind"] != "sending"}
+    assert others["2"]["reason"]["by"] == "bottleneck"
+    assert why["text"].startswith("1 took ")
+    with pytest.raises(covey.InputError, match=r"^coflow: expected the id of a coflow"):
+        result.explain("3")
+
+
 def test_a_comparison_has_results_speedups_and_bins(hour: covey.Trace, tmp_path: Path) -> None:
     comparison = covey.compare(hour, ["fair", "sebf", "aalo:K=5"], baseline="fair")
     assert [result.label for result in (comparison[0], comparison["sebf"])] == ["fair", "sebf"]

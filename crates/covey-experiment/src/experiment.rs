@@ -176,24 +176,51 @@ impl<'a> Experiment<'a> {
         which: impl FnOnce(&Outcome) -> Vec<u32>,
         progress: &dyn Progress,
     ) -> Result<(Run<'a>, Vec<Explanation>), Error> {
+        let failed = AtomicBool::new(false);
+        self.check_explains(&second)?;
+        let (outcome, info) = self.simulate(first, Watch::new(progress, &failed))?;
+        let explanations = self.explain_outcome(second, &outcome, &which(&outcome), progress)?;
+        Ok((Run::new(self.workload, outcome, info)?, explanations))
+    }
+
+    /// Explains the completion times of some coflows, by their indices, in a simulation of the same contender that had
+    /// this outcome.
+    ///
+    /// # Errors
+    /// As [`Experiment::explain`].
+    pub fn explain_outcome(
+        &self,
+        contender: Contender,
+        outcome: &Outcome,
+        coflows: &[u32],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Explanation>, Error> {
+        self.check_explains(&contender)?;
+        let Contender { label, policy: Simulated::Exactly(policy), again, measured_codec, .. } =
+            contender
+        else {
+            unreachable!("it was checked")
+        };
+        let policy = self.divided(policy, again, &label)?;
+        let failed = AtomicBool::new(false);
+        let mut explainer = Explainer::new(self.workload, self.network.fabric(), outcome, coflows);
+        let watch = Watch::new(progress, &failed);
+        let mut both = TwoObservers { watch, other: &mut explainer };
+        self.run_exactly(&label, policy, measured_codec, &mut both)?;
+        Ok(explainer.into_explanations())
+    }
+
+    /// Checks that completion times under a contender can be explained.
+    fn check_explains(&self, contender: &Contender) -> Result<(), Error> {
         if !self.workload.is_static() {
             let expected = "a trace without events and attempts, to explain completion times";
             return Err(Error::argument("trace", expected, "some"));
         }
-        let Contender { label, policy, again, measured_codec, .. } = second;
-        let Simulated::Exactly(policy) = policy else {
+        if matches!(contender.policy, Simulated::Emulated(_)) {
             let expected = "exact, which alone explains completion times";
             return Err(Error::argument("sim", expected, "another"));
-        };
-        let policy = self.divided(policy, again, &label)?;
-        let failed = AtomicBool::new(false);
-        let (outcome, info) = self.simulate(first, Watch::new(progress, &failed))?;
-        let fabric = self.network.fabric();
-        let mut explainer = Explainer::new(self.workload, fabric, &outcome, &which(&outcome));
-        let watch = Watch::new(progress, &failed);
-        let mut both = TwoObservers { watch, other: &mut explainer };
-        self.run_exactly(&label, policy, measured_codec, &mut both)?;
-        Ok((Run::new(self.workload, outcome, info)?, explainer.into_explanations()))
+        }
+        Ok(())
     }
 
     /// The network.

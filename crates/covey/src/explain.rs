@@ -27,7 +27,7 @@ Examples:
   covey explain trace.txt --policy covey --slowest 10 --compare fair
   covey explain trace.txt --policy sebf --coflow 17 --json
   covey explain trace.txt --coflow 17 --picture why.svg
-The parts of a completion time add up to it. docs/explain.md says what each means.")]
+The parts of a completion time add up to it. docs/command-line.md says what each means.")]
 pub struct Explain {
     /// The policy, with parameters that differ from their defaults
     #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]
@@ -72,7 +72,15 @@ impl Explain {
             output::check_format("--picture", file, &["svg"])?;
             self.setup.check_apart([("--picture", file.as_path())])?;
         }
+        if setup.emulated.is_some() {
+            let expected = "exact, which alone explains completion times";
+            return Err(Failure::argument("--sim", expected, "another"));
+        }
         let scene = self.setup.open()?;
+        if !scene.workload.is_static() {
+            let expected = "a trace without events and attempts, whose flows keep their paths";
+            return Err(Failure::argument("TRACE", expected, "some"));
+        }
         let named = self.named(&scene.workload)?;
         let explanations = self.explain(&setup, &scene, &specs, named)?;
         if let Some(file) = &self.picture {

@@ -13,6 +13,7 @@ mod config;
 mod crates;
 mod docs;
 mod emulation;
+mod explain;
 mod fabrics;
 mod identify;
 mod inputs;

@@ -115,7 +115,8 @@ impl Explained {
 
     /// Seconds that went to a kind.
     pub fn seconds_of(&self, kind: Kind) -> f64 {
-        self.parts.iter().filter(|part| part.kind == kind).map(|part| part.s).sum()
+        let of_kind = self.parts.iter().filter(|part| part.kind == kind);
+        of_kind.fold(0.0, |sum, part| sum + part.s)
     }
 }
 

@@ -46,7 +46,7 @@ use crate::observer::{Observer, Round};
 use crate::outcome::Outcome;
 use standing::Standings;
 use sums::{Slice, Sums};
-use users::{Users, last_flow};
+use users::{User, Users, last_flow};
 
 /// The part of a link's capacity up to which it counts as full.
 const NEARLY: f64 = 1e-6;
@@ -200,7 +200,7 @@ fn divide(
             slices.push(Slice {
                 other: Some(user.coflow),
                 link: Some(bottleneck),
-                reason: standings.reason(user, last, bottleneck, round),
+                reason: reason(user, last, bottleneck, round, standings),
                 ..Slice::of(kind, share)
             });
             rest -= share;
@@ -211,7 +211,7 @@ fn divide(
                 Some((link, there)) => {
                     let own = (there.own > 0.0).then_some((coflow, there.own, None));
                     let others = there.others.iter().map(|user| {
-                        let reason = standings.reason(user, last, link, round);
+                        let reason = reason(user, last, link, round, standings);
                         (user.coflow, user.rate, reason)
                     });
                     let all = there.counted();
@@ -233,6 +233,17 @@ fn divide(
         ..Slice::of(Kind::Sending, here.own / capacity(bottleneck))
     });
     slices
+}
+
+/// Why a coflow is served before a flow at a link, if it is.
+fn reason(
+    user: &User,
+    flow: FlowId,
+    link: LinkId,
+    round: &Round<'_>,
+    standings: &Standings<'_>,
+) -> Option<Reason> {
+    if user.is_before { standings.reason(user.flow, flow, link, round) } else { None }
 }
 
 /// The link that keeps the last flow from using what is left for it at the bottleneck, and who uses that link.

@@ -7,7 +7,6 @@ use covey_core::state::State;
 use covey_core::{CoflowId, Criterion, FlowId, Group, Layers, LinkId, Ranking, Rule, Time};
 
 use super::kinds::{Kind, Reason};
-use super::users::User;
 use crate::observer::Round;
 
 /// How another flow stands to a flow in the plan.
@@ -220,17 +219,14 @@ impl<'a> Standings<'a> {
         }
     }
 
-    /// Why a coflow is served before a flow at a link.
+    /// Why `other` is served before a flow at a link.
     pub fn reason(
         &self,
-        user: &User,
+        other: FlowId,
         flow: FlowId,
         link: LinkId,
         round: &Round<'_>,
     ) -> Option<Reason> {
-        if !user.is_before {
-            return None;
-        }
         let rule = self.plans.get(self.tenant(flow.coflow))?.rule_for_all();
         let criteria = |flow: FlowId| match rule {
             Some(Rule::OldestFirst) => {
@@ -239,17 +235,17 @@ impl<'a> Standings<'a> {
             Some(Rule::ShortestFirst) => vec![Criterion::bytes("bytes left", self.left(flow))],
             _ => round.ranked_by(flow, link),
         };
-        let (others, own) = (criteria(user.flow), criteria(flow));
+        let (others, own) = (criteria(other), criteria(flow));
         let differs = |(other, own): &(&Criterion, &Criterion)| other != own;
-        if let Some((other, own)) = others.iter().zip(&own).find(differs) {
-            let own = own.value.filter(|_| other.name == own.name);
-            return Some(Reason { criterion: *other, own });
+        if let Some((criterion, own)) = others.iter().zip(&own).find(differs) {
+            let own = own.value.filter(|_| criterion.name == own.name);
+            return Some(Reason { criterion: *criterion, own });
         }
         // Those that are equal go by arrival.
         let arrival_s = |flow: FlowId| self.state.order(flow.coflow).0.as_secs();
-        let [other, own_s] = [arrival_s(user.flow), arrival_s(flow)];
-        let by_arrival = !others.is_empty() && !own.is_empty() && other < own_s;
+        let [other_s, own_s] = [arrival_s(other), arrival_s(flow)];
+        let by_arrival = !others.is_empty() && !own.is_empty() && other_s < own_s;
         by_arrival
-            .then(|| Reason { criterion: Criterion::seconds("arrival", other), own: Some(own_s) })
+            .then(|| Reason { criterion: Criterion::seconds("arrival", other_s), own: Some(own_s) })
     }
 }
