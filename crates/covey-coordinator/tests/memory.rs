@@ -219,7 +219,7 @@ fn coflows_that_nobody_keeps_leave_nothing_when_there_are_many() {
     for policy in POLICIES {
         let mut world = World::new(policy, config, Vec::new());
         world.join();
-        stays(&mut world, policy, 500, |_| 3);
+        stays(&mut world, policy, 1_000, |_| 3);
         assert!(world.core.population().coflows < 350, "{policy}: {:?}", world.core.population());
     }
 }

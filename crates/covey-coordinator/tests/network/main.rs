@@ -425,10 +425,19 @@ fn a_thousand_seeds_of_faults() {
         }
         Err(_) => 0..SEEDS,
     };
-    for seed in seeds {
-        let run = std::panic::catch_unwind(|| World::new(seed).run());
-        if run.is_err() {
-            panic!("seed {seed} fails; COVEY_SEED={seed} repeats it");
+    // In as many threads as there are cores: what a seed does depends on nothing else.
+    let threads = std::thread::available_parallelism().map_or(1, usize::from);
+    std::thread::scope(|scope| {
+        for first in 0..threads {
+            let own = seeds.clone().skip(first).step_by(threads);
+            scope.spawn(move || own.for_each(run));
         }
+    });
+}
+
+fn run(seed: u64) {
+    let run = std::panic::catch_unwind(|| World::new(seed).run());
+    if run.is_err() {
+        panic!("seed {seed} fails; COVEY_SEED={seed} repeats it");
     }
 }

@@ -25,6 +25,7 @@ import org.covey.client.Coordinator;
 import org.covey.client.Flow;
 import org.junit.jupiter.api.AfterAll;
 import org.junit.jupiter.api.BeforeAll;
+import org.junit.jupiter.api.Tag;
 import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
 import org.junit.jupiter.params.ParameterizedTest;
@@ -197,6 +198,7 @@ class PluginTest {
     }
 
     @Test
+    @Tag("one-version")
     void connectionsOfEachStageAreLabelled() throws Exception {
         Path own = Files.createDirectory(folder.resolve("label"));
         Counted counted = new Counted();
@@ -228,6 +230,7 @@ class PluginTest {
     }
 
     @Test
+    @Tag("one-version")
     void aFaultInARequestIsOneLineOfAnExecutor() throws Exception {
         Map<String, String> settings = settings(FaultyPlugin.class, coordinator.clients);
         settings.put("spark.covey.mode", "schedule");
@@ -249,6 +252,7 @@ class PluginTest {
     }
 
     @ParameterizedTest
+    @Tag("one-version")
     @ValueSource(strings = {
         "init", "init of the executor", "registerMetrics", "onJobStart", "onStageSubmitted", "onTaskStart", "onTaskEnd", "onStageCompleted",
         "shutdown", "the thread that tells the coordinator"})
