@@ -8,7 +8,6 @@
 //! coflows that arrive together are served in the order of the paper's offline algorithm (§3.1),
 //! which makes it a 4-approximation. A policy sees no coflow before it arrives. An offline order is
 //! therefore possible only in a trace in which all coflows arrive together.
-//! arrive at different times is only to be had from a trace in which they do not.
 
 use covey_core::{
     Answer, AnyPolicy, Clairvoyant, CoflowId, Criterion, FlowId, Group, LinkId, Plan, Policy,
