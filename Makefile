@@ -31,7 +31,7 @@ test: ## Run all tests
 
 rust: ## Test all but the Python package
 	@# Cargo should use all cores, not the jobs of `test`.
-	env -u MAKEFLAGS cargo test --locked --workspace --exclude covey-python
+	env -u MAKEFLAGS cargo test --locked --workspace
 
 python: ## Check and test the Python package alone
 	env -u MAKEFLAGS scripts/python.sh
@@ -43,7 +43,7 @@ wheel: ## Build the wheel with the Python package and the command covey into dis
 	scripts/wheel.sh dist
 
 slow: ## Run the tests that `make test` leaves out because they take long; needs the Facebook trace
-	cargo test --locked --workspace --exclude covey-python -- --ignored
+	cargo test --locked --workspace -- --ignored
 
 soak: ## Kill the coordinator 200 times under load (COVEY_KILLS=200)
 	COVEY_KILLS=$${COVEY_KILLS:-200} cargo test --locked --package covey --test live -- --nocapture killed

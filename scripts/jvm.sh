@@ -27,7 +27,7 @@ for scala in 2.13 2.12; do
     maven "-Pscala-$scala" dependency:resolve >/dev/null 2>&1 || left_out 'Maven cannot fetch Spark'
 done
 # With this selection Cargo compiles nothing beyond `make rust`.
-cargo build --quiet --locked --workspace --exclude covey-python --bin covey --example shuffle
+cargo build --quiet --locked --workspace --bin covey --example shuffle
 export COVEY=$CARGO_TARGET_DIR/debug/covey
 # Tests start real clusters beside other tests, and may be late there: what fails runs once more, and Maven says so.
 maven -Pscala-2.13 -Dsurefire.rerunFailingTestsCount=1 package

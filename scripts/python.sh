@@ -55,7 +55,7 @@ PYTHON=$python MATURIN_PEP517_ARGS='--profile dev' scripts/wheel.sh "$work/dist"
 
 # The client's tests need a coordinator, agents, and an example. With this selection Cargo compiles
 # nothing beyond `make rust`.
-cargo build --quiet --locked --workspace --exclude covey-python --bin covey --example shuffle
+cargo build --quiet --locked --workspace --bin covey --example shuffle
 "$bin/pip" install --quiet --no-deps "$work"/dist/covey-*.whl
 "$bin/pytest" -q -rs --nbmake python/tests docs/tutorial.ipynb
 
