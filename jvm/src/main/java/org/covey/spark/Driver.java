@@ -1,6 +1,8 @@
 package org.covey.spark;
 
+import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.List;
 import java.util.Map;
 import java.util.concurrent.ConcurrentHashMap;
 
@@ -17,9 +19,17 @@ import org.covey.client.Coordinator;
 final class Driver implements DriverPlugin {
     private static final Logger LOG = LoggerFactory.getLogger("covey");
 
+    /** Pairs of executors whose bytes are kept: some 100 MB. */
+    private static final int MAX_PAIRS = 1_000_000;
+    /** The last that executors say is waited for so long when the application ends. */
+    private static final long LAST_MS = 1_000;
+
     private final Guard guard;
     /** The requests that each executor holds. */
     private final Map<String, Integer> held = new ConcurrentHashMap<>();
+    private final Traffic traffic = new Traffic(MAX_PAIRS);
+    private String application;
+    private Path report;
     private SparkContext spark;
     private Worker worker;
     private Labels labels;
@@ -36,15 +46,20 @@ final class Driver implements DriverPlugin {
 
     /** Spark calls it when the application has an id. */
     @Override
-    public void registerMetrics(String applicationId, PluginContext context) {
+    public void registerMetrics(String id, PluginContext context) {
         guard.run("registerMetrics", () -> {
             Settings settings = Settings.of(spark.getConf());
             if (settings.mode() == Settings.Mode.OFF) {
                 return;
             }
+            application = id;
+            report = settings.report();
+            spark.addSparkListener(new Reads(traffic, guard));
+            Gauge<Long> received = traffic::total;
+            context.metricRegistry().register("received", received);
             if (settings.mode() == Settings.Mode.LABEL) {
-                labels = new Labels(applicationId, settings.connect(), guard);
-                LOG.info("covey: connections of {} are labelled at {}", applicationId, settings.coordinator());
+                labels = new Labels(application, settings.connect(), guard);
+                LOG.info("covey: connections of {} are labelled at {}", application, settings.coordinator());
                 return;
             }
             boolean schedules = settings.mode() == Settings.Mode.SCHEDULE;
@@ -52,41 +67,44 @@ final class Driver implements DriverPlugin {
             Ports ports = new Ports(settings.ports(), coordinator);
             Registry registry = Registry.of(coordinator);
             worker = new Worker(
-                    new Tracker(applicationId, registry, new MapStatuses(), ports), registry, schedules, guard);
+                    new Tracker(application, registry, new MapStatuses(), ports), registry, schedules, guard);
             worker.start();
             spark.addSparkListener(new Observer(worker, guard));
             Gauge<Integer> requests = () -> held.values().stream().mapToInt(Integer::intValue).sum();
             context.metricRegistry().register("held", requests);
-            LOG.info("covey: shuffles of {} are registered at {}", applicationId, settings.coordinator());
+            LOG.info("covey: shuffles of {} are registered at {}", application, settings.coordinator());
             if (schedules) {
                 LOG.info("covey: requests for blocks of shuffles wait in executors while the coordinator serves none of their stage");
             }
         });
     }
 
-    /** An executor says which connection is whose; or how many requests it holds, and asks which are to wait. */
     @Override
     public Object receive(Object message) {
-        ArrayList<String> waiting = new ArrayList<>();
-        guard.run("receive", () -> {
-            String text = (String) message;
-            if (Label.is(text)) {
+        String text = (String) message;
+        if (Transfers.is(text)) {
+            guard.run("receive", () -> traffic.receive(Transfers.of(text)));
+            return null;
+        }
+        if (Label.is(text)) {
+            guard.run("receive", () -> {
                 if (labels != null) {
                     labels.tell(Label.of(text));
                 }
-                return;
-            }
-            Gate.Asks asks = Gate.Asks.of(text);
-            held.put(asks.executor(), asks.held());
-            if (worker != null) {
-                for (Waiting request : worker.waiting()) {
-                    if (request.host().equals(asks.host())) {
-                        waiting.add(request.text());
-                    }
-                }
-            }
-        });
+            });
+            return null;
+        }
+        // Where something has failed, nothing is to wait.
+        ArrayList<String> waiting = new ArrayList<>();
+        guard.run("receive", () -> waiting.addAll(waiting(Gate.Asks.of(text))));
         return waiting;
+    }
+
+    /** The requests of an executor that are to wait. */
+    private List<String> waiting(Gate.Asks asks) {
+        held.put(asks.executor(), asks.held());
+        return worker == null ? List.of() : worker.waiting().stream()
+                .filter(request -> request.host().equals(asks.host())).map(Waiting::text).toList();
     }
 
     @Override
@@ -97,6 +115,10 @@ final class Driver implements DriverPlugin {
             }
             if (labels != null) {
                 labels.stop();
+            }
+            if (report != null) {
+                traffic.awaitAll(LAST_MS);
+                Report.of(application, traffic).write(report);
             }
         });
     }

@@ -6,10 +6,13 @@ import java.lang.reflect.Field;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
 import java.util.concurrent.TimeUnit;
 
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
 import org.apache.spark.network.shuffle.BlockStoreClient;
@@ -18,46 +21,70 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * The part of the plug-in on an executor. In mode {@code schedule} requests for blocks of shuffles pass a gate;
- * in mode {@code label} they go over connections of their own.
+ * The part of the plug-in on an executor. It counts the bytes of shuffles that come from other executors. In mode
+ * {@code schedule} requests for them pass a gate; in mode {@code label} they go over connections of their own.
  */
 final class Executor implements ExecutorPlugin {
     private static final Logger LOG = LoggerFactory.getLogger("covey");
     private static final long HOLD_MAX_NS = TimeUnit.SECONDS.toNanos(60);
+    /** Interval at which the driver hears what has been received, at least. */
+    private static final long SAY_S = 1;
 
     private final Guard guard;
+    private final Transfers received = new Transfers();
+    private PluginContext context;
     private Gate gate;
+    private ScheduledExecutorService clock;
 
     Executor(Guard guard) {
         this.guard = guard;
     }
 
     @Override
-    public void init(PluginContext context, Map<String, String> extra) {
+    public void init(PluginContext plugin, Map<String, String> extra) {
         guard.run("init of the executor", () -> {
-            Settings.Mode mode = Settings.mode(context.conf());
+            Settings.Mode mode = Settings.mode(plugin.conf());
             BlockManager blocks = SparkEnv.get().blockManager();
-            boolean replaces = mode == Settings.Mode.SCHEDULE || mode == Settings.Mode.LABEL;
-            if (!replaces || blocks.blockManagerId() == null) {
+            if (mode == Settings.Mode.OFF || blocks.blockManagerId() == null) {
                 return;
             }
-            String obstacle = obstacle(context.conf(), mode);
+            String obstacle = obstacle(plugin.conf(), mode);
             if (obstacle != null) {
-                LOG.warn("covey: blocks are fetched as without the plug-in: {}", obstacle);
-            } else if (mode == Settings.Mode.SCHEDULE) {
-                String host = blocks.blockManagerId().host();
-                gate = new Gate(context.executorID(), host, asks -> ask(context, asks), HOLD_MAX_NS, guard);
-                replace(blocks, new GatedClient(blocks.blockStoreClient(), gate, host, guard));
-            } else {
-                replace(blocks, new LabelledClient(
-                        blocks.blockStoreClient(), context.conf(), label -> say(context, label), guard));
+                LOG.warn("covey: blocks are fetched as without the plug-in, and not counted: {}", obstacle);
+                return;
             }
+            context = plugin;
+            BlockStoreClient client = client(blocks, mode);
+            replace(blocks, new CountingClient(client, plugin.executorID(), received, guard));
+            clock = Executors.newSingleThreadScheduledExecutor(Executor::daemon);
+            clock.scheduleWithFixedDelay(this::sayReceived, SAY_S, SAY_S, TimeUnit.SECONDS);
         });
+    }
+
+    private static Thread daemon(Runnable work) {
+        Thread thread = new Thread(work, "covey bytes");
+        thread.setDaemon(true);
+        return thread;
+    }
+
+    /** What fetches blocks in a mode. */
+    private BlockStoreClient client(BlockManager blocks, Settings.Mode mode) {
+        BlockStoreClient sparks = blocks.blockStoreClient();
+        if (mode == Settings.Mode.SCHEDULE) {
+            String host = blocks.blockManagerId().host();
+            gate = new Gate(context.executorID(), host, asks -> ask(context, asks), HOLD_MAX_NS, guard);
+            return new GatedClient(sparks, gate, host, guard);
+        }
+        if (mode == Settings.Mode.LABEL) {
+            return new LabelledClient(sparks, context.conf(), label -> say(label.text()), guard);
+        }
+        return sparks;
     }
 
     /** What keeps the plug-in from fetching blocks; null if nothing does. */
     private static String obstacle(SparkConf conf, Settings.Mode mode) {
         String unknown = PassingClient.unknownMethod();
+        unknown = unknown == null ? CountingClient.unknownMethod() : unknown;
         if (unknown != null) {
             return "this version of Spark has '" + unknown + "', which is not known";
         }
@@ -75,14 +102,24 @@ final class Executor implements ExecutorPlugin {
             field.setAccessible(true);
             field.set(blocks, client);
         } catch (IllegalAccessException | NoSuchFieldException error) {
-            LOG.warn("covey: blocks are fetched as without the plug-in: the block manager's client cannot be replaced: {}",
-                    error.toString());
+            LOG.warn("covey: blocks are fetched as without the plug-in, and not counted: the block manager's client "
+                    + "cannot be replaced: {}", error.toString());
         }
     }
 
-    private static void say(PluginContext context, Label label) {
+    /** Tells the driver what has been received since the last time. */
+    private void sayReceived() {
+        guard.run("the count of bytes", () -> {
+            Map<Transfers.Key, Long> bytes = received.take();
+            if (!bytes.isEmpty()) {
+                say(Transfers.text(bytes));
+            }
+        });
+    }
+
+    private void say(String message) {
         try {
-            context.send(label.text());
+            context.send(message);
         } catch (IOException error) {
             throw new UncheckedIOException(error);
         }
@@ -97,7 +134,21 @@ final class Executor implements ExecutorPlugin {
     }
 
     @Override
+    public void onTaskSucceeded() {
+        sayReceived();
+    }
+
+    @Override
+    public void onTaskFailed(TaskFailedReason reason) {
+        sayReceived();
+    }
+
+    @Override
     public void shutdown() {
+        if (clock != null) {
+            clock.shutdown();
+            sayReceived();
+        }
         // Also after a failure: nothing may be left waiting.
         if (gate != null) {
             gate.close();

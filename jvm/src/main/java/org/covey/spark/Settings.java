@@ -19,8 +19,9 @@ import org.covey.client.Coordinator;
  * @param coordinator the coordinator's address
  * @param tokenFile the file with the token; null for none
  * @param ports the port of the network of each host; empty if the coordinator's agents say it
+ * @param report the file for what is known at the application's end; null for none
  */
-record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer> ports) {
+record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer> ports, Path report) {
     /** What the plug-in does. */
     enum Mode {
         /** Nothing. */
@@ -41,6 +42,7 @@ record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer>
      * @throws IllegalArgumentException if one is wrong
      */
     static Settings of(SparkConf conf) {
+        String report = conf.get("spark.covey.report", "");
         String tokenFile = conf.get("spark.covey.token.file", "");
         Map<String, Integer> ports = new TreeMap<>();
         String hosts = conf.get("spark.covey.hosts", "");
@@ -55,7 +57,8 @@ record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer>
                 mode(conf),
                 URI.create(conf.get("spark.covey.coordinator", "http://127.0.0.1:7420")),
                 tokenFile.isEmpty() ? null : Path.of(tokenFile),
-                ports);
+                ports,
+                report.isEmpty() ? null : Path.of(report));
     }
 
     /** The mode alone, which executors need. */

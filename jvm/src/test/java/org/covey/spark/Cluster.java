@@ -26,6 +26,9 @@ final class Cluster {
     static final List<String> HOSTS = List.of("127.0.0.2", "127.0.0.3", "127.0.0.4");
 
     private static final Path FOLDER = Path.of(System.getProperty("covey.cluster"));
+    /** Where executors have their files. */
+    static final Path LOCAL = FOLDER.resolve("local").toAbsolutePath();
+
     private static final int WORKER_MB = 1024;
 
     private static String master;
@@ -48,6 +51,7 @@ final class Cluster {
                 .setAppName(name)
                 .set("spark.driver.host", "127.0.0.1")
                 .set("spark.driver.bindAddress", "127.0.0.1")
+                .set("spark.local.dir", LOCAL.toString())
                 .set("spark.executor.memory", "600m")
                 // Executors live for seconds: what they compile must not take longer than it saves.
                 .set("spark.executor.extraJavaOptions", "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC "
@@ -76,7 +80,8 @@ final class Cluster {
     private static synchronized String master() throws IOException {
         if (master == null) {
             linkJars();
-            SparkConf conf = new SparkConf(false).set("spark.ui.enabled", "false");
+            SparkConf conf = new SparkConf(false)
+                    .set("spark.ui.enabled", "false").set("spark.local.dir", LOCAL.toString());
             master = Master.startRpcEnvAndEndpoint("127.0.0.1", 0, 0, conf)._1().address().toSparkURL();
             for (int k = 0; k < HOSTS.size(); k++) {
                 Worker.startRpcEnvAndEndpoint(

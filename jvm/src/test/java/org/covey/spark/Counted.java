@@ -14,6 +14,8 @@ final class Counted extends SparkListener {
     final Map<String, Long> sums = new TreeMap<>();
     /** Bytes that each attempt of a stage has read, by {@code "stage.attempt"}. */
     final Map<String, Long> readByStage = new TreeMap<>();
+    /** Bytes that each attempt of a stage has read from other hosts. */
+    final Map<String, Long> remoteByStage = new TreeMap<>();
     /** Bytes that each host has read from others, and those that it has written less those that it has read of its own. */
     final Map<String, Long> into = new TreeMap<>();
     final Map<String, Long> outOf = new TreeMap<>();
@@ -30,6 +32,9 @@ final class Counted extends SparkListener {
         add("lblocks", read.localBlocksFetched());
         add("run_ms", event.taskMetrics().executorRunTime());
         readByStage.merge(event.stageId() + "." + event.stageAttemptId(), read.totalBytesRead(), Long::sum);
+        if (read.remoteBytesRead() > 0) {
+            remoteByStage.merge(event.stageId() + "." + event.stageAttemptId(), read.remoteBytesRead(), Long::sum);
+        }
         into.merge(event.taskInfo().host(), read.remoteBytesRead(), Long::sum);
         outOf.merge(event.taskInfo().host(), written - read.localBytesRead(), Long::sum);
     }

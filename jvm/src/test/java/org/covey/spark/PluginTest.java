@@ -13,9 +13,11 @@ import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
+import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import com.fasterxml.jackson.databind.ObjectMapper;
 import org.apache.spark.SparkEnv;
 import org.apache.spark.metrics.source.Source;
 import org.apache.spark.sql.SparkSession;
@@ -71,7 +73,33 @@ class PluginTest {
                 "spark.jars", System.getProperty("covey.jar"),
                 "spark.covey.coordinator", address.toString(),
                 "spark.covey.token.file", coordinator.token().toString(),
-                "spark.covey.hosts", String.join(",", hosts)));
+                "spark.covey.hosts", String.join(",", hosts),
+                "spark.covey.report", folder.resolve("report.json").toString()));
+    }
+
+    /** The report of the application that has ended last, in which executors have received what Spark has counted. */
+    private static JsonNode report(Counted counted) throws Exception {
+        JsonNode report = new ObjectMapper().readTree(folder.resolve("report.json").toFile());
+        Map<String, Long> received = new TreeMap<>();
+        for (JsonNode stage : report.path("stages")) {
+            received.put(stage.path("stage") + "." + stage.path("attempt"), stage.path("received").asLong());
+            assertEquals(stage.path("read"), stage.path("received"), stage::toString);
+        }
+        assertEquals(counted.remoteByStage, received);
+        Map<String, Long> sums = new TreeMap<>();
+        pairs(report).forEach((pair, bytes) -> sums.merge(pair.split(" ")[0], bytes, Long::sum));
+        assertEquals(received, sums);
+        return report;
+    }
+
+    /** The bytes of each pair of executors, by {@code "stage.attempt shuffle from-to"}. */
+    private static Map<String, Long> pairs(JsonNode report) {
+        Map<String, Long> pairs = new TreeMap<>();
+        for (JsonNode pair : report.path("pairs")) {
+            pairs.put(pair.path("stage") + "." + pair.path("attempt") + " " + pair.path("shuffle") + " "
+                    + pair.path("from").asText() + "-" + pair.path("to").asText(), pair.path("bytes").asLong());
+        }
+        return pairs;
     }
 
     @Test
@@ -91,6 +119,7 @@ class PluginTest {
             checkBytes(counted, front.bytes());
         }
         log.check(counted);
+        report(counted);
         int coflows = 0;
         for (JsonNode coflow : coordinator.client().get("/v1/coflows?state=all&limit=1000").path("items")) {
             if (coflow.path("name").asText().startsWith(application)) {
@@ -157,6 +186,8 @@ class PluginTest {
     void requestsWaitWhileTheCoordinatorServesAnotherCoflow() throws Exception {
         Path own = Files.createDirectory(folder.resolve("schedule"));
         Counted counted = new Counted();
+        PairTruth truth = new PairTruth();
+        Map<String, Long> pairs;
         EventLog log = new EventLog(folder.resolve("schedule-log"), "lzf", true, false);
         try (Said said = new Said(); Covey.Server sebf = new Covey.Server(own, Cluster.HOSTS.size(), "sebf", List.of());
                 AutoCloseable agents = sebf.agents("none")) {
@@ -174,9 +205,12 @@ class PluginTest {
             // The first requests go before anything is known of them; more are to follow.
             settings.put("spark.reducer.maxReqsInFlight", "1");
             settings.put("spark.sql.adaptive.enabled", "false");
+            // Files of shuffles stay, and say what each pair of executors has exchanged.
+            settings.put("spark.cleaner.referenceTracking", "false");
             settings.putAll(log.settings());
             try (SparkSession spark = Cluster.application("schedule", settings)) {
                 spark.sparkContext().addSparkListener(counted);
+                spark.sparkContext().addSparkListener(truth);
                 CompletableFuture<List<String>> found = CompletableFuture.supplyAsync(() -> Queries.run(spark));
                 Covey.await("requests that wait", () -> held() > 0 ? true : null);
                 assertFalse(found.isDone());
@@ -184,10 +218,13 @@ class PluginTest {
                 assertNotNull(agents);
                 assertEquals(results, found.get());
                 assertEquals(List.of(), Cluster.said(spark.sparkContext().applicationId()));
+                spark.sparkContext().listenerBus().waitUntilEmpty();
+                pairs = truth.pairs();
             }
             assertEquals(List.of(), said.lines());
         }
         log.check(counted);
+        assertEquals(pairs, pairs(report(counted)));
     }
 
     /** The requests that the executors hold, by the plug-in's metric. */
@@ -227,6 +264,7 @@ class PluginTest {
             assertTrue(Set.copyOf(labels.values()).size() >= 3, labels::toString);
         }
         log.check(counted);
+        report(counted);
     }
 
     @Test
