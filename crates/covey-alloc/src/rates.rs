@@ -23,6 +23,14 @@ pub trait BulkRates {
         rates.extend(state.coflow(id).demand().active().map(flow));
     }
 
+    /// What a coflow sends over its local link `l`, in bytes per second.
+    fn link_rate(&self, state: &State, id: CoflowId, l: usize) -> f64 {
+        let mut all = 0.0;
+        let demand = state.coflow(id).demand();
+        demand.each_active_at(l, |position| all += self.rate(state, id, position));
+        all
+    }
+
     /// Replaces `rates` by what a coflow sends over each of its local links, in bytes per second.
     fn link_rates(&self, state: &State, id: CoflowId, rates: &mut Vec<f64>) {
         let demand = state.coflow(id).demand();
@@ -43,6 +51,10 @@ impl BulkRates for Allocations {
 
     fn flow_rates(&self, state: &State, id: CoflowId, rates: &mut Vec<FlowRate>) {
         self[id].flow_rates(state.coflow(id), rates);
+    }
+
+    fn link_rate(&self, _: &State, id: CoflowId, l: usize) -> f64 {
+        self[id].used(l)
     }
 
     fn link_rates(&self, state: &State, id: CoflowId, rates: &mut Vec<f64>) {

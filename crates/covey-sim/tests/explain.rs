@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
+use std::time::Instant;
 
 use crate::common::{COMPRESSED, Kind as Traffic, as_trace, flow, policies, policy};
 use covey_core::{
@@ -38,12 +39,8 @@ struct Seen {
     is_held: bool,
 }
 
-/// Records everything.
-#[derive(Default)]
-struct Film(Vec<Frame>);
-
-impl Observer for Film {
-    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
+impl Frame {
+    fn of(round: &Round<'_>) -> Frame {
         let state = round.state;
         let mut frame = Frame {
             now_s: round.now.as_secs(),
@@ -78,19 +75,30 @@ impl Observer for Film {
                 });
             }
         }
-        self.0.push(frame);
-        ControlFlow::Continue(())
+        frame
     }
 }
 
-/// The explanation from the film, by its definition.
+/// Explains completion times from all flows and rates of every round, by the definition.
 struct Naive<'a> {
     workload: &'a Workload,
     fabric: &'a Fabric,
     outcome: &'a Outcome,
-    film: &'a [Frame],
-    /// Bytes left of each flow at the beginning of each frame, if somebody asks.
-    left: Vec<BTreeMap<(u32, u32), f64>>,
+    explained: Vec<(&'a Explanation, Parts)>,
+    /// The round whose rates are in force.
+    frame: Option<Frame>,
+    /// Bytes left of each flow at its beginning; empty if nobody asks.
+    left: BTreeMap<(u32, u32), f64>,
+}
+
+impl Observer for Naive<'_> {
+    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
+        if let Some(frame) = self.frame.take() {
+            self.pass(&frame, round.now.as_secs());
+        }
+        self.frame = Some(Frame::of(round));
+        ControlFlow::Continue(())
+    }
 }
 
 impl Naive<'_> {
@@ -113,8 +121,7 @@ impl Naive<'_> {
     }
 
     /// -1 if `other` is served before `own`, 0 if beside it, 1 if behind it.
-    fn standing(&self, k: usize, other: &Seen, own: &Seen, link: LinkId) -> i32 {
-        let frame = &self.film[k];
+    fn standing(&self, frame: &Frame, other: &Seen, own: &Seen, link: LinkId) -> i32 {
         let [a, b] = [frame.tenant[&other.id.coflow], frame.tenant[&own.id.coflow]];
         let ranking = match frame.ranking.tenants.as_slice() {
             [] => &frame.ranking,
@@ -126,7 +133,7 @@ impl Naive<'_> {
         if let Some(entry) = first.filter(|entry| entry.group == Group::AllFlows) {
             let key = |seen: &Seen| match entry.rule {
                 Rule::OldestFirst => self.start_s(seen.named),
-                _ => self.left[k][&seen.named],
+                _ => self.left[&seen.named],
             };
             if !matches!(entry.rule, Rule::OldestFirst | Rule::ShortestFirst) {
                 return 0;
@@ -163,25 +170,29 @@ impl Naive<'_> {
         compared as i32
     }
 
-    fn explain(&self, explanation: &Explanation) -> Parts {
-        let (coflow, last) = (explanation.coflow, (explanation.coflow, explanation.flow));
-        let completion_s = self.outcome.coflows[coflow as usize].completion_s;
-        let mut parts = Parts::new();
-        for k in 0..self.film.len() {
-            let from_s = self.film[k].now_s;
-            if from_s < explanation.release_s || from_s >= completion_s {
-                continue;
-            }
-            let dt = self.film[k + 1].now_s - from_s;
-            for (key, part) in self.divide(k, coflow, last, explanation.bottleneck) {
-                *parts.entry(key).or_default() += part * dt;
+    /// The rates of a frame were in force until `now_s`.
+    fn pass(&mut self, frame: &Frame, now_s: f64) {
+        let dt = now_s - frame.now_s;
+        let mut explained = std::mem::take(&mut self.explained);
+        for (explanation, parts) in &mut explained {
+            let completion_s = self.outcome.coflows[explanation.coflow as usize].completion_s;
+            if (explanation.release_s..completion_s).contains(&frame.now_s) {
+                for (key, part) in self.divide(frame, explanation) {
+                    *parts.entry(key).or_default() += part * dt;
+                }
             }
         }
-        parts
+        self.explained = explained;
+        if !self.left.is_empty() {
+            for seen in &frame.flows {
+                *self.left.get_mut(&seen.named).expect("a flow") -= seen.rate * dt;
+            }
+        }
     }
 
-    fn divide(&self, k: usize, coflow: u32, last: (u32, u32), port: LinkId) -> Parts {
-        let frame = &self.film[k];
+    fn divide(&self, frame: &Frame, explanation: &Explanation) -> Parts {
+        let (coflow, port) = (explanation.coflow, explanation.bottleneck);
+        let last = (coflow, explanation.flow);
         let capacity = |link: LinkId| self.fabric.capacity()[link.index()];
         // What each coflow uses of a link: before the last flow, beside it, or itself.
         let users = |own: &Seen, link: LinkId| {
@@ -189,7 +200,7 @@ impl Naive<'_> {
             for other in frame.flows.iter().filter(|it| it.rate > 0.0 && it.path.contains(&link)) {
                 let standing = match other.named.0 == coflow {
                     true => 0,
-                    false => self.standing(k, other, own, link),
+                    false => self.standing(frame, other, own, link),
                 };
                 if standing <= 0 {
                     *users.entry((standing, other.named.0)).or_default() += other.rate;
@@ -250,27 +261,28 @@ impl Naive<'_> {
     }
 }
 
-/// Bytes left of each flow in each frame.
-fn lefts(workload: &Workload, film: &[Frame]) -> Vec<BTreeMap<(u32, u32), f64>> {
-    let mut left: BTreeMap<(u32, u32), f64> = BTreeMap::new();
-    for (c, coflow) in (0..).zip(&workload.coflows) {
-        left.extend((0..).zip(&coflow.flows).map(|(f, flow)| ((c, f), flow.bytes)));
-    }
-    let mut all = Vec::new();
-    for (k, frame) in film.iter().enumerate() {
-        all.push(left.clone());
-        let Some(next) = film.get(k + 1) else { break };
-        for seen in &frame.flows {
-            *left.get_mut(&seen.named).expect("a flow") -= seen.rate * (next.now_s - frame.now_s);
-        }
-    }
-    all
+/// Bytes of each flow.
+fn sizes(workload: &Workload) -> BTreeMap<(u32, u32), f64> {
+    let coflows = (0..).zip(&workload.coflows);
+    let flows = coflows.flat_map(|(c, coflow)| {
+        (0..).zip(&coflow.flows).map(move |(f, flow)| ((c, f), flow.bytes))
+    });
+    flows.collect()
 }
 
 fn explain(workload: &Workload, fabric: &Fabric, spec: &str) -> (Outcome, Vec<Explanation>) {
-    let outcome = simulate(workload, fabric, spec, &mut policy(spec), &mut ()).unwrap();
     let all: Vec<u32> = (0..workload.coflows.len() as u32).collect();
-    let mut explainer = Explainer::new(workload, fabric, &outcome, &all);
+    explain_some(workload, fabric, spec, &all)
+}
+
+fn explain_some(
+    workload: &Workload,
+    fabric: &Fabric,
+    spec: &str,
+    coflows: &[u32],
+) -> (Outcome, Vec<Explanation>) {
+    let outcome = simulate(workload, fabric, spec, &mut policy(spec), &mut ()).unwrap();
+    let mut explainer = Explainer::new(workload, fabric, &outcome, coflows);
     let again = simulate(workload, fabric, spec, &mut policy(spec), &mut explainer).unwrap();
     assert_eq!(outcome, again, "{spec}");
     (outcome, explainer.into_explanations())
@@ -299,22 +311,32 @@ fn check_sums(explanations: &[Explanation], outcome: &Outcome, what: impl Fn() -
 
 fn check(workload: &Workload, fabric: &Fabric, spec: &str) {
     let (outcome, explanations) = explain(workload, fabric, spec);
-    check_sums(&explanations, &outcome, || format!("{spec}\n{}", as_trace(workload)));
-    let mut film = Film::default();
-    simulate(workload, fabric, spec, &mut policy(spec), &mut film).unwrap();
-    let left =
-        if spec == "pfp" { lefts(workload, &film.0) } else { vec![BTreeMap::new(); film.0.len()] };
-    let naive = Naive { workload, fabric, outcome: &outcome, film: &film.0, left };
-    for explanation in &explanations {
-        let (found, expected) = (by_kind(&explanation.parts), naive.explain(explanation));
+    let trace = || format!("{spec}\n{}", as_trace(workload));
+    check_sums(&explanations, &outcome, trace);
+    check_with_naive(workload, fabric, spec, &outcome, &explanations, trace);
+}
+
+fn check_with_naive(
+    workload: &Workload,
+    fabric: &Fabric,
+    spec: &str,
+    outcome: &Outcome,
+    explanations: &[Explanation],
+    what: impl Fn() -> String,
+) {
+    let explained = explanations.iter().map(|it| (it, Parts::new())).collect();
+    let left = if spec == "pfp" { sizes(workload) } else { BTreeMap::new() };
+    let mut naive = Naive { workload, fabric, outcome, explained, frame: None, left };
+    simulate(workload, fabric, spec, &mut policy(spec), &mut naive).unwrap();
+    for (explanation, expected) in &naive.explained {
+        let found = by_kind(&explanation.parts);
         for key in found.keys().chain(expected.keys()) {
-            let [a, b] = [&found, &expected].map(|parts| parts.get(key).copied().unwrap_or(0.0));
-            let trace = || as_trace(workload);
+            let [a, b] = [&found, expected].map(|parts| parts.get(key).copied().unwrap_or(0.0));
             let coflow = explanation.coflow;
             assert!(
                 (a - b).abs() <= 1e-6,
-                "{spec}: {coflow}: {key:?}: {a}, not {b}\n{found:?}\n{expected:?}\n{}",
-                trace()
+                "{coflow}: {key:?}: {a}, not {b}\n{found:?}\n{expected:?}\n{}",
+                what()
             );
         }
     }
@@ -405,27 +427,53 @@ fn a_flow_that_is_compressed_first_waits_for_that() {
     assert_eq!(parts(&workload, "fair:compress=32bps:0.5", 0), expected);
 }
 
+/// 200 random coflows of a trace; all if there are fewer.
+fn some_of(workload: &Workload) -> Vec<u32> {
+    let mut all: Vec<u32> = (0..workload.coflows.len() as u32).collect();
+    let mut random = SplitMix::new(7);
+    (0..all.len()).for_each(|k| {
+        let other = k + random.below((all.len() - k) as u64) as usize;
+        all.swap(k, other);
+    });
+    all.truncate(200);
+    all
+}
+
+/// A big switch, and a FatTree with four times as much below its core as above.
+fn fabrics(workload: &Workload) -> [Fabric; 2] {
+    let tree = FatTree::new(10, Ecmp { mode: EcmpMode::Flow, seed: 1 }).unwrap();
+    [Fabric::big_switch(workload.ports, 1.25e8).unwrap(), tree.fabric(1.25e8, 4.0).unwrap()]
+}
+
 #[facebook_test("takes minutes; make slow")]
 fn parts_add_up_on_the_facebook_trace() {
     let workload = crate::common::facebook(usize::MAX);
-    let mut random = SplitMix::new(7);
-    let mut some: Vec<u32> = Vec::new();
-    while some.len() < 200 {
-        let next = random.below(workload.coflows.len() as u64) as u32;
-        if !some.contains(&next) {
-            some.push(next);
-        }
-    }
-    let tree = FatTree::new(10, Ecmp { mode: EcmpMode::Flow, seed: 1 }).unwrap();
-    let fabrics =
-        [Fabric::big_switch(workload.ports, 1.25e8).unwrap(), tree.fabric(1.25e8, 4.0).unwrap()];
-    for fabric in &fabrics {
+    let some = some_of(&workload);
+    for fabric in &fabrics(&workload) {
         for info in covey_sched::policies() {
             let spec = info.name;
+            let started = Instant::now();
             let outcome = simulate(&workload, fabric, spec, &mut policy(spec), &mut ()).unwrap();
+            let once_s = started.elapsed().as_secs_f64();
             let mut explainer = Explainer::new(&workload, fabric, &outcome, &some);
             simulate(&workload, fabric, spec, &mut policy(spec), &mut explainer).unwrap();
+            let all_s = started.elapsed().as_secs_f64();
+            println!("{spec}: simulation {once_s:.1} s, explanations {:.1} s", all_s - once_s);
             check_sums(&explainer.into_explanations(), &outcome, || spec.to_owned());
+        }
+    }
+}
+
+#[facebook_test("takes minutes; make slow")]
+fn explanations_are_those_of_the_full_timeline_on_the_facebook_trace() {
+    let workload = crate::common::facebook(60);
+    let some = some_of(&workload);
+    for fabric in &fabrics(&workload) {
+        for info in covey_sched::policies() {
+            let spec = info.name;
+            let (outcome, explanations) = explain_some(&workload, fabric, spec, &some);
+            check_sums(&explanations, &outcome, || spec.to_owned());
+            check_with_naive(&workload, fabric, spec, &outcome, &explanations, || spec.to_owned());
         }
     }
 }

@@ -3,6 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
+use covey_alloc::RunningFlows;
 use covey_core::state::State;
 use covey_core::{CoflowId, Criterion, FlowId, Group, Layers, LinkId, Ranking, Rule, Time};
 
@@ -92,8 +93,8 @@ pub(super) struct Standings<'a> {
     plans: Vec<Places<'a>>,
     starts_s: &'a [f64],
     first_flow: &'a [usize],
-    /// Bytes left of the flows that run, if all flows are served in order.
-    running: BTreeMap<FlowId, f64>,
+    /// The flows that run, if all flows are served in order.
+    running: Option<&'a RunningFlows>,
 }
 
 impl<'a> Standings<'a> {
@@ -106,12 +107,8 @@ impl<'a> Standings<'a> {
             [] => vec![Places::new(ranking, slots)],
             tenants => tenants.iter().map(|plan| Places::new(&plan.ranking, slots)).collect(),
         };
-        let running = round.allocator.priority_flows().into_iter().flat_map(|all| all.iter());
-        let running = running.map(|flow| {
-            let index = state.coflow(flow.coflow).demand().index(flow.position as usize);
-            (FlowId { coflow: flow.coflow, index }, flow.left)
-        });
-        Standings { state, now: round.now, plans, starts_s, first_flow, running: running.collect() }
+        let running = round.allocator.priority_flows();
+        Standings { state, now: round.now, plans, starts_s, first_flow, running }
     }
 
     fn tenant(&self, id: CoflowId) -> usize {
@@ -141,6 +138,16 @@ impl<'a> Standings<'a> {
             places.rule_for_all().is_some() || places.of(flow, self.state).is_some()
         });
         (!is_planned).then_some(Kind::Undecided)
+    }
+
+    /// Whether all flows of a coflow stand alike at a link, and belong to one coflow of the workload.
+    pub fn stand_alike(&self, id: CoflowId) -> bool {
+        let is_whole = self.plans.get(self.tenant(id)).is_none_or(|places| {
+            let in_order =
+                matches!(places.rule_for_all(), Some(Rule::OldestFirst | Rule::ShortestFirst));
+            !in_order && !places.some.contains_key(&id)
+        });
+        is_whole && !self.state.coflow(id).has_joined_flows()
     }
 
     /// How `other` stands to a flow at a link.
@@ -197,10 +204,12 @@ impl<'a> Standings<'a> {
 
     /// Bytes left of a flow, where all flows are served in order.
     fn left(&self, flow: FlowId) -> f64 {
-        self.running.get(&flow).copied().unwrap_or_else(|| {
-            let coflow = self.state.coflow(flow.coflow);
-            coflow.left(coflow.demand().position(flow.index))
-        })
+        let coflow = self.state.coflow(flow.coflow);
+        let position = coflow.demand().position(flow.index);
+        let mut running = self.running.into_iter().flat_map(RunningFlows::iter);
+        let here = (flow.coflow, position as u32);
+        let found = running.find(|it| (it.coflow, it.position) == here);
+        found.map_or_else(|| coflow.left(position), |it| it.left)
     }
 
     fn by_share(

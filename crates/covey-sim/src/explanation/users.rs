@@ -1,10 +1,13 @@
 //! Who uses a link, as far as that keeps a flow from using it.
 
 use covey_core::state::State;
-use covey_core::{FlowId, LinkId};
+use covey_core::{CoflowId, Demand, FlowId, LinkId};
 
 use super::standing::{Standing, Standings};
 use crate::observer::Round;
+
+/// A part of a link's capacity below which a rate is rounding.
+const ROUNDING: f64 = 1e-13;
 
 /// Another coflow at a link.
 #[derive(Debug, Clone, Copy)]
@@ -15,7 +18,7 @@ pub(super) struct User {
     pub is_before: bool,
     /// Bytes per second of its flows that are served so.
     pub rate: f64,
-    /// The fastest of these flows.
+    /// One of these flows: the fastest, or the first where all flows of the coflow stand alike.
     pub flow: FlowId,
     fastest: f64,
 }
@@ -38,29 +41,18 @@ impl Users {
         round: &Round<'_>,
         standings: &Standings<'_>,
     ) -> Users {
-        let (state, rates) = (round.state, round.allocator.rates());
         let mut users = Users::default();
-        for &id in state.present() {
-            let present = state.coflow(id);
-            let demand = present.demand();
-            let Some(l) = demand.set().get(link.index()) else { continue };
-            demand.each_active_at(l, |position| {
-                let rate = rates.rate(state, id, position);
-                let index = demand.index(position);
-                let (named, _) = present.named_place(index);
-                if rate <= 0.0 {
-                } else if named == coflow {
-                    users.own += rate;
-                } else if let Some(last) = last {
-                    let flow = FlowId { coflow: id, index };
-                    match standings.compare(flow, last, link) {
-                        Standing::Before => users.add(named, true, flow, rate),
-                        Standing::Beside => users.add(named, false, flow, rate),
-                        Standing::Behind => {}
-                    }
+        each_use(link, round, standings, |named, flow, rate| {
+            if named == coflow {
+                users.own += rate;
+            } else if let Some(last) = last {
+                match standings.compare(flow, last, link) {
+                    Standing::Before => users.add(named, true, flow, rate),
+                    Standing::Beside => users.add(named, false, flow, rate),
+                    Standing::Behind => {}
                 }
-            });
-        }
+            }
+        });
         users
     }
 
@@ -84,6 +76,51 @@ impl Users {
     pub fn counted(&self) -> f64 {
         self.own + self.others.iter().map(|user| user.rate).sum::<f64>()
     }
+}
+
+/// Calls `visit` with what is sent over a link: the coflow of the workload, a flow, and bytes per second. Flows of a coflow
+/// that stand alike come together.
+fn each_use(
+    link: LinkId,
+    round: &Round<'_>,
+    standings: &Standings<'_>,
+    mut visit: impl FnMut(u32, FlowId, f64),
+) {
+    let (state, rates) = (round.state, round.allocator.rates());
+    let least = ROUNDING * state.fabric().capacity()[link.index()];
+    let mut visit = |id: CoflowId, position: usize, rate: f64| {
+        let present = state.coflow(id);
+        let index = present.demand().index(position);
+        if rate > least {
+            visit(present.named_place(index).0, FlowId { coflow: id, index }, rate);
+        }
+    };
+    if let Some(running) = round.allocator.priority_flows() {
+        for flow in running.iter() {
+            let (demand, position) = (state.coflow(flow.coflow).demand(), flow.position as usize);
+            if demand.path(position).any(|l| demand.links()[l] == link) {
+                visit(flow.coflow, position, flow.rate);
+            }
+        }
+        return;
+    }
+    for &id in state.present() {
+        let demand = state.coflow(id).demand();
+        let Some(l) = demand.set().get(link.index()) else { continue };
+        if !standings.stand_alike(id) {
+            demand
+                .each_active_at(l, |position| visit(id, position, rates.rate(state, id, position)));
+        } else if let Some(first) = first_active_at(demand, l) {
+            visit(id, first, rates.link_rate(state, id, l));
+        }
+    }
+}
+
+/// The position of the first active flow that crosses local link `l`.
+fn first_active_at(demand: &Demand, l: usize) -> Option<usize> {
+    let mut first = None;
+    demand.each_active_at(l, |position| first = first.or(Some(position)));
+    first
 }
 
 /// What all flows use of each link, in bytes per second.
