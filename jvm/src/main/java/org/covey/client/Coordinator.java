@@ -90,6 +90,15 @@ public final class Coordinator {
     }
 
     /**
+     * The speed of each port, in bytes per second.
+     *
+     * @throws IOException if the coordinator does not answer, or refuses
+     */
+    public double portRate() throws IOException {
+        return get("/v1/coordinator").path("port_rate").doubleValue();
+    }
+
+    /**
      * Asks for something: {@code /v1/agents}, for one.
      *
      * @throws IOException if the coordinator does not answer, or refuses

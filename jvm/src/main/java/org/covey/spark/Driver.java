@@ -4,6 +4,7 @@ import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
+import java.util.Set;
 import java.util.concurrent.ConcurrentHashMap;
 
 import com.codahale.metrics.Gauge;
@@ -28,6 +29,8 @@ final class Driver implements DriverPlugin {
     /** The requests that each executor holds. */
     private final Map<String, Integer> held = new ConcurrentHashMap<>();
     private final Traffic traffic = new Traffic(MAX_PAIRS);
+    private final StageChoices choices = new StageChoices();
+    private final Coflows coflows = new Coflows();
     private String application;
     private Path report;
     private SparkContext spark;
@@ -40,7 +43,14 @@ final class Driver implements DriverPlugin {
 
     @Override
     public Map<String, String> init(SparkContext sc, PluginContext context) {
-        guard.run("init", () -> spark = sc);
+        guard.run("init", () -> {
+            spark = sc;
+            String codec = Settings.codec(sc.conf());
+            if (codec != null) {
+                // Before anything is compressed, and before executors ask for settings.
+                sc.conf().set(Settings.CODEC, codec);
+            }
+        });
         return Map.of();
     }
 
@@ -54,11 +64,19 @@ final class Driver implements DriverPlugin {
             }
             application = id;
             report = settings.report();
-            spark.addSparkListener(new Reads(traffic, guard));
+            spark.addSparkListener(new Reads(traffic, choices, this::gone, guard));
             Gauge<Long> received = traffic::total;
             context.metricRegistry().register("received", received);
+            if (spark.ui().isDefined()) {
+                CoflowsTab.attach(spark.ui().get(), this::rows);
+            }
+            boolean chooses = Settings.isSmart(spark.conf());
             if (settings.mode() == Settings.Mode.LABEL) {
+                spark.addSparkListener(new Attempts(application, coflows, guard));
                 labels = new Labels(application, settings.connect(), guard);
+                if (chooses) {
+                    labels.tellPortRate(choices);
+                }
                 LOG.info("covey: connections of {} are labelled at {}", application, settings.coordinator());
                 return;
             }
@@ -66,8 +84,8 @@ final class Driver implements DriverPlugin {
             Coordinator coordinator = settings.connect();
             Ports ports = new Ports(settings.ports(), coordinator);
             Registry registry = Registry.of(coordinator);
-            worker = new Worker(
-                    new Tracker(application, registry, new MapStatuses(), ports), registry, schedules, guard);
+            Tracker tracker = new Tracker(application, registry, new MapStatuses(), ports, coflows);
+            worker = new Worker(tracker, registry, coflows, schedules, chooses ? choices : null, guard);
             worker.start();
             spark.addSparkListener(new Observer(worker, guard));
             Gauge<Integer> requests = () -> held.values().stream().mapToInt(Integer::intValue).sum();
@@ -81,30 +99,62 @@ final class Driver implements DriverPlugin {
 
     @Override
     public Object receive(Object message) {
-        String text = (String) message;
+        Object[] answer = {null};
+        guard.run("receive", () -> answer[0] = answer((String) message));
+        return answer[0];
+    }
+
+    /** The answer to what an executor says; null if it does not ask. */
+    private Object answer(String text) {
         if (Transfers.is(text)) {
-            guard.run("receive", () -> traffic.receive(Transfers.of(text)));
+            traffic.receive(Transfers.of(text));
             return null;
         }
         if (Label.is(text)) {
-            guard.run("receive", () -> {
-                if (labels != null) {
-                    labels.tell(Label.of(text));
-                }
-            });
+            if (labels != null) {
+                labels.tell(Label.of(text));
+            }
             return null;
         }
-        // Where something has failed, nothing is to wait.
-        ArrayList<String> waiting = new ArrayList<>();
-        guard.run("receive", () -> waiting.addAll(waiting(Gate.Asks.of(text))));
-        return waiting;
+        if (StageCodecs.Seen.is(text)) {
+            choices.seen(StageCodecs.Seen.of(text));
+            return null;
+        }
+        if (StageCodecs.Asks.is(text)) {
+            return choices.choose(StageCodecs.Asks.of(text)).text();
+        }
+        return waiting(Gate.Asks.of(text));
     }
 
     /** The requests of an executor that are to wait. */
-    private List<String> waiting(Gate.Asks asks) {
+    private ArrayList<String> waiting(Gate.Asks asks) {
         held.put(asks.executor(), asks.held());
-        return worker == null ? List.of() : worker.waiting().stream()
-                .filter(request -> request.host().equals(asks.host())).map(Waiting::text).toList();
+        ArrayList<String> waiting = new ArrayList<>();
+        for (Waiting request : worker == null ? Set.<Waiting>of() : worker.waiting()) {
+            if (request.host().equals(asks.host())) {
+                waiting.add(request.text());
+            }
+        }
+        return waiting;
+    }
+
+    private void gone(String executor) {
+        choices.gone(executor);
+        // What it held has gone, too.
+        held.remove(executor);
+    }
+
+    private List<CoflowRow> rows() {
+        return coflows.rows(traffic.pairs());
+    }
+
+    /** Writes coflows into the event log, for the history server. Spark 3 has stopped its other listeners by then. */
+    private void log(List<CoflowRow> rows) {
+        if (!spark.version().startsWith("3.")) {
+            rows.forEach(spark.listenerBus()::post);
+        } else if (spark.eventLogger().isDefined()) {
+            rows.forEach(spark.eventLogger().get()::onOtherEvent);
+        }
     }
 
     @Override
@@ -116,9 +166,13 @@ final class Driver implements DriverPlugin {
             if (labels != null) {
                 labels.stop();
             }
+            if (application == null) {
+                return;
+            }
+            traffic.awaitAll(LAST_MS);
+            log(rows());
             if (report != null) {
-                traffic.awaitAll(LAST_MS);
-                Report.of(application, traffic).write(report);
+                Report.of(application, traffic, choices, rows()).write(report);
             }
         });
     }

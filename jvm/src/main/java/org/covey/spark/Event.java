@@ -19,8 +19,9 @@ sealed interface Event {
      * @param attempt the attempt
      * @param tasks number of its tasks, with those that an earlier attempt has done
      * @param parents ids of the stages whose shuffles it reads
+     * @param at when, in milliseconds since 1970
      */
-    record StageBegun(int stage, int attempt, int tasks, List<Integer> parents) implements Event {}
+    record StageBegun(int stage, int attempt, int tasks, List<Integer> parents, long at) implements Event {}
 
     /**
      * A task begins.
@@ -48,8 +49,9 @@ sealed interface Event {
      * @param stage its id
      * @param attempt the attempt
      * @param hasFailed whether it has failed
+     * @param at when, in milliseconds since 1970
      */
-    record StageEnded(int stage, int attempt, boolean hasFailed) implements Event {}
+    record StageEnded(int stage, int attempt, boolean hasFailed, long at) implements Event {}
 
     /** The application ends. */
     record ApplicationEnded() implements Event {}

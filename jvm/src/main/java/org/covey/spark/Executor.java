@@ -12,6 +12,7 @@ import java.util.concurrent.TimeUnit;
 
 import org.apache.spark.SparkConf;
 import org.apache.spark.SparkEnv;
+import org.apache.spark.TaskContext;
 import org.apache.spark.TaskFailedReason;
 import org.apache.spark.api.plugin.ExecutorPlugin;
 import org.apache.spark.api.plugin.PluginContext;
@@ -29,11 +30,14 @@ final class Executor implements ExecutorPlugin {
     private static final long HOLD_MAX_NS = TimeUnit.SECONDS.toNanos(60);
     /** Interval at which the driver hears what has been received, at least. */
     private static final long SAY_S = 1;
+    /** A task waits so long to hear what it writes with. */
+    private static final long CHOICE_MS = 1_000;
 
     private final Guard guard;
     private final Transfers received = new Transfers();
     private PluginContext context;
     private Gate gate;
+    private StageCodecs codecs;
     private ScheduledExecutorService clock;
 
     Executor(Guard guard) {
@@ -44,8 +48,21 @@ final class Executor implements ExecutorPlugin {
     public void init(PluginContext plugin, Map<String, String> extra) {
         guard.run("init of the executor", () -> {
             Settings.Mode mode = Settings.mode(plugin.conf());
+            if (mode == Settings.Mode.OFF) {
+                return;
+            }
+            context = plugin;
             BlockManager blocks = SparkEnv.get().blockManager();
-            if (mode == Settings.Mode.OFF || blocks.blockManagerId() == null) {
+            // If this is the driver, too, there are no other executors.
+            boolean isAlone = blocks.blockManagerId() == null;
+            if (Settings.isSmart(plugin.conf())) {
+                String host = isAlone ? "localhost" : blocks.blockManagerId().host();
+                codecs = new StageCodecs(host, Processor::left, this::choice, CHOICE_MS, guard);
+                SmartCodec.use(codecs);
+            }
+            clock = Executors.newSingleThreadScheduledExecutor(Executor::daemon);
+            clock.scheduleWithFixedDelay(this::say, SAY_S, SAY_S, TimeUnit.SECONDS);
+            if (isAlone) {
                 return;
             }
             String obstacle = obstacle(plugin.conf(), mode);
@@ -53,11 +70,8 @@ final class Executor implements ExecutorPlugin {
                 LOG.warn("covey: blocks are fetched as without the plug-in, and not counted: {}", obstacle);
                 return;
             }
-            context = plugin;
             BlockStoreClient client = client(blocks, mode);
             replace(blocks, new CountingClient(client, plugin.executorID(), received, guard));
-            clock = Executors.newSingleThreadScheduledExecutor(Executor::daemon);
-            clock.scheduleWithFixedDelay(this::sayReceived, SAY_S, SAY_S, TimeUnit.SECONDS);
         });
     }
 
@@ -107,12 +121,15 @@ final class Executor implements ExecutorPlugin {
         }
     }
 
-    /** Tells the driver what has been received since the last time. */
-    private void sayReceived() {
+    /** Tells the driver what has been received and compressed since the last time. */
+    private void say() {
         guard.run("the count of bytes", () -> {
             Map<Transfers.Key, Long> bytes = received.take();
             if (!bytes.isEmpty()) {
                 say(Transfers.text(bytes));
+            }
+            if (codecs != null) {
+                codecs.take().forEach(seen -> say(seen.text()));
             }
         });
     }
@@ -125,29 +142,47 @@ final class Executor implements ExecutorPlugin {
         }
     }
 
+    private Compressor choice(StageCodecs.Asks asks) throws Exception {
+        String answer = (String) context.ask(asks.text());
+        return answer == null ? Compressor.LZ4 : Compressor.of(answer);
+    }
+
     private static List<String> ask(PluginContext context, Gate.Asks asks) throws Exception {
         List<String> answer = new ArrayList<>();
-        for (Object request : (List<?>) context.ask(asks.text())) {
+        // A driver that has failed answers nothing.
+        List<?> waiting = (List<?>) context.ask(asks.text());
+        for (Object request : waiting == null ? List.of() : waiting) {
             answer.add((String) request);
         }
         return answer;
     }
 
     @Override
+    public void onTaskStart() {
+        TaskContext task = TaskContext.get();
+        if (codecs != null && task != null) {
+            guard.run("onTaskStart of the executor", () -> codecs.begin(task.stageId()));
+        }
+    }
+
+    @Override
     public void onTaskSucceeded() {
-        sayReceived();
+        say();
     }
 
     @Override
     public void onTaskFailed(TaskFailedReason reason) {
-        sayReceived();
+        say();
     }
 
     @Override
     public void shutdown() {
         if (clock != null) {
             clock.shutdown();
-            sayReceived();
+            say();
+        }
+        if (codecs != null) {
+            codecs.close();
         }
         // Also after a failure: nothing may be left waiting.
         if (gate != null) {

@@ -42,6 +42,17 @@ final class Labels {
         }
     }
 
+    /** Asks the coordinator how fast links are, and tells it. */
+    void tellPortRate(StageChoices choices) {
+        thread.execute(() -> guard.run("the thread that tells labels", () -> {
+            try {
+                choices.portRate(coordinator.portRate());
+            } catch (IOException error) {
+                LOG.warn("covey: nobody says how fast links are: {}", error.toString());
+            }
+        }));
+    }
+
     private void say(Label label) {
         try {
             if (!isDone) {

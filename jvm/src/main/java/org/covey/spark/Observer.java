@@ -12,6 +12,8 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.SparkListenerTaskStart;
 import org.apache.spark.scheduler.StageInfo;
 
+import scala.Option;
+
 /** Hears from Spark, and queues. */
 final class Observer extends SparkListener {
     private final Worker worker;
@@ -24,6 +26,11 @@ final class Observer extends SparkListener {
 
     private static int shuffle(StageInfo stage) {
         return stage.shuffleDepId().isEmpty() ? -1 : ((Number) stage.shuffleDepId().get()).intValue();
+    }
+
+    /** A time in milliseconds since 1970; now where Spark does not say it. */
+    static long time(Option<?> time) {
+        return time.isEmpty() ? System.currentTimeMillis() : ((Number) time.get()).longValue();
     }
 
     @Override
@@ -46,7 +53,8 @@ final class Observer extends SparkListener {
             while (ids.hasNext()) {
                 parents.add(((Number) ids.next()).intValue());
             }
-            worker.tell(new Event.StageBegun(stage.stageId(), stage.attemptNumber(), stage.numTasks(), parents));
+            worker.tell(new Event.StageBegun(stage.stageId(), stage.attemptNumber(), stage.numTasks(), parents,
+                    time(stage.submissionTime())));
         });
     }
 
@@ -72,7 +80,8 @@ final class Observer extends SparkListener {
         guard.run("onStageCompleted", () -> {
             StageInfo stage = event.stageInfo();
             worker.tell(new Event.StageEnded(
-                    stage.stageId(), stage.attemptNumber(), stage.failureReason().isDefined()));
+                    stage.stageId(), stage.attemptNumber(), stage.failureReason().isDefined(),
+                    time(stage.completionTime())));
         });
     }
 }

@@ -1,23 +1,44 @@
 package org.covey.spark;
 
+import java.util.function.Consumer;
+
 import org.apache.spark.scheduler.SparkListener;
 import org.apache.spark.scheduler.SparkListenerApplicationEnd;
 import org.apache.spark.scheduler.SparkListenerExecutorAdded;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.apache.spark.scheduler.SparkListenerTaskEnd;
 
-/** Hears from Spark what tasks have read, also those that have failed. */
+/** Hears from Spark which executors there are, and what tasks have read, also those that have failed. */
 final class Reads extends SparkListener {
     private final Traffic traffic;
+    private final StageChoices choices;
+    private final Consumer<String> gone;
     private final Guard guard;
 
-    Reads(Traffic traffic, Guard guard) {
+    /**
+     * A listener.
+     *
+     * @param gone hears of executors that have gone, by their ids
+     */
+    Reads(Traffic traffic, StageChoices choices, Consumer<String> gone, Guard guard) {
         this.traffic = traffic;
+        this.choices = choices;
+        this.gone = gone;
         this.guard = guard;
     }
 
     @Override
     public void onExecutorAdded(SparkListenerExecutorAdded event) {
-        guard.run("onExecutorAdded", () -> traffic.executor(event.executorId(), event.executorInfo().executorHost()));
+        guard.run("onExecutorAdded", () -> {
+            String host = event.executorInfo().executorHost();
+            traffic.executor(event.executorId(), host);
+            choices.executor(event.executorId(), host, event.executorInfo().totalCores());
+        });
+    }
+
+    @Override
+    public void onExecutorRemoved(SparkListenerExecutorRemoved event) {
+        guard.run("onExecutorRemoved", () -> gone.accept(event.executorId()));
     }
 
     @Override

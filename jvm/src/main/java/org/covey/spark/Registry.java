@@ -1,8 +1,10 @@
 package org.covey.spark;
 
 import java.io.IOException;
+import java.util.HashMap;
 import java.util.HashSet;
 import java.util.List;
+import java.util.Map;
 import java.util.Set;
 
 import com.fasterxml.jackson.databind.JsonNode;
@@ -10,6 +12,7 @@ import com.fasterxml.jackson.databind.JsonNode;
 import org.covey.client.Coflow;
 import org.covey.client.Coordinator;
 import org.covey.client.Flow;
+import org.covey.client.RefusedException;
 import org.covey.client.Update;
 
 /** Where coflows are registered. */
@@ -26,30 +29,36 @@ interface Registry {
     /** Ends a coflow. */
     void end(long coflow) throws IOException;
 
+    /** The name of a coflow. */
+    String name(long coflow) throws IOException;
+
     /** What is in force now. */
     Schedule schedule() throws IOException;
 
     /**
      * A schedule.
      *
-     * @param served the flows that have a rate
+     * @param served the rate of each flow that has one, in bytes per second
      * @param agents the ports with an agent: flows from and to others have no rate at all
      */
-    record Schedule(Set<Served> served, Set<Integer> agents) {
+    record Schedule(Map<Served, Double> served, Set<Integer> agents) {
         /** Whether the coordinator has a flow wait. */
         boolean holds(Served flow) {
-            return !served.contains(flow) && agents.contains(flow.src) && agents.contains(flow.dst);
+            return !served.containsKey(flow) && agents.contains(flow.src) && agents.contains(flow.dst);
         }
     }
 
     /**
-     * A flow that has a rate.
+     * Flows of a coflow from a port to another.
      *
      * @param coflow its coflow
      * @param src the sending port
      * @param dst the receiving port
      */
     record Served(long coflow, int src, int dst) {}
+
+    /** The speed of each port, in bytes per second. */
+    double portRate() throws IOException;
 
     /** The registry of a coordinator. */
     static Registry of(Coordinator coordinator) {
@@ -75,14 +84,33 @@ interface Registry {
             }
 
             @Override
+            public String name(long coflow) throws IOException {
+                String number = "coflow " + Long.toUnsignedString(coflow);
+                try {
+                    String path = "/v1/coflows/" + Long.toUnsignedString(coflow);
+                    return coordinator.get(path).path("name").asText(number);
+                } catch (RefusedException error) {
+                    // It has gone.
+                    return number;
+                }
+            }
+
+            @Override
+            public double portRate() throws IOException {
+                return coordinator.portRate();
+            }
+
+            @Override
             public Schedule schedule() throws IOException {
-                Set<Served> served = new HashSet<>();
+                Map<Served, Double> served = new HashMap<>();
                 for (JsonNode flow : coordinator.list("/v1/schedule")) {
-                    if (flow.path("rate").doubleValue() > 0) {
-                        served.add(new Served(
+                    double rate = flow.path("rate").doubleValue();
+                    if (rate > 0) {
+                        Served key = new Served(
                                 flow.path("coflow").longValue(),
                                 flow.path("src").intValue(),
-                                flow.path("dst").intValue()));
+                                flow.path("dst").intValue());
+                        served.merge(key, rate, Double::sum);
                     }
                 }
                 Set<Integer> agents = new HashSet<>();

@@ -17,12 +17,16 @@ import com.fasterxml.jackson.databind.ObjectMapper;
  * @param stages the bytes of each attempt of a stage, as executors and as Spark count them
  * @param pairs the bytes of each pair of executors
  * @param forgotten the number of attempts of stages that are left out
+ * @param codecs what each stage is written with, if the plug-in chooses
+ * @param coflows its coflows
  */
 record Report(
         String application, Map<String, String> executors, List<Traffic.Sums> stages, Map<Transfers.Key, Long> pairs,
-        int forgotten) {
-    static Report of(String application, Traffic traffic) {
-        return new Report(application, traffic.hosts(), traffic.sums(), traffic.pairs(), traffic.forgotten());
+        int forgotten, Map<Integer, Compressor> codecs, List<CoflowRow> coflows) {
+    static Report of(String application, Traffic traffic, StageChoices choices, List<CoflowRow> coflows) {
+        return new Report(
+                application, traffic.hosts(), traffic.sums(), traffic.pairs(), traffic.forgotten(), choices.chosen(),
+                coflows);
     }
 
     byte[] json() throws IOException {
@@ -47,6 +51,24 @@ record Report(
             pair.put("to", it.getKey().to());
             pair.put("bytes", it.getValue());
             return pair;
+        }).toList());
+        all.put("codecs", codecs.entrySet().stream().map(it -> {
+            Map<String, Object> stage = new LinkedHashMap<>();
+            stage.put("stage", it.getKey());
+            stage.put("codec", it.getValue().text());
+            return stage;
+        }).toList());
+        all.put("coflows", coflows.stream().map(it -> {
+            Map<String, Object> coflow = new LinkedHashMap<>();
+            coflow.put("name", it.name);
+            coflow.put("stage", it.stage);
+            coflow.put("attempt", it.attempt);
+            coflow.put("shuffle", it.shuffle < 0 ? null : it.shuffle);
+            coflow.put("bytes", it.bytes);
+            coflow.put("cct_s", it.end == 0 ? null : (it.end - it.begin) / 1e3);
+            coflow.put("waited_s", it.waited);
+            coflow.put("behind_s", it.behind);
+            return coflow;
         }).toList());
         return new ObjectMapper().writerWithDefaultPrettyPrinter().writeValueAsBytes(all);
     }

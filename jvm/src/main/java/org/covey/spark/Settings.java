@@ -5,10 +5,13 @@ import java.net.URI;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.time.Duration;
+import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 
 import org.apache.spark.SparkConf;
+import org.slf4j.Logger;
+import org.slf4j.LoggerFactory;
 
 import org.covey.client.Coordinator;
 
@@ -34,6 +37,10 @@ record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer>
         LABEL
     }
 
+    /** Spark's setting of the codec of shuffles. */
+    static final String CODEC = "spark.io.compression.codec";
+    private static final String PUSH = "spark.shuffle.push.enabled";
+    private static final Logger LOG = LoggerFactory.getLogger("covey");
     private static final Duration DEADLINE = Duration.ofSeconds(10);
 
     /**
@@ -59,6 +66,29 @@ record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer>
                 tokenFile.isEmpty() ? null : Path.of(tokenFile),
                 ports,
                 report.isEmpty() ? null : Path.of(report));
+    }
+
+    /** The codec that Spark is to be given; null if it keeps its own. */
+    static String codec(SparkConf conf) {
+        String codec = conf.get("spark.covey.codec", "spark");
+        if (!List.of("spark", "smart").contains(codec)) {
+            throw wrong("spark.covey.codec", "spark or smart", codec);
+        }
+        if (codec.equals("spark") || mode(conf) == Mode.OFF) {
+            return null;
+        }
+        // What is merged must have one codec.
+        String other = conf.contains(CODEC) ? CODEC : conf.getBoolean(PUSH, false) ? PUSH : null;
+        if (other != null) {
+            LOG.warn("covey: spark.covey.codec=smart does nothing: {} is set", other);
+            return null;
+        }
+        return SmartCodec.class.getName();
+    }
+
+    /** Whether the codec is the plug-in's. */
+    static boolean isSmart(SparkConf conf) {
+        return conf.get(CODEC, "").equals(SmartCodec.class.getName());
     }
 
     /** The mode alone, which executors need. */

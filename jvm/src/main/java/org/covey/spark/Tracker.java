@@ -82,12 +82,15 @@ final class Tracker {
     private final Registry registry;
     private final PartitionSizes sizes;
     private final Function<String, Integer> ports;
+    private final Coflows coflows;
     private final Map<Integer, Stage> stages = new LinkedHashMap<>();
     private final Map<Integer, Integer> writers = new LinkedHashMap<>();
     private final Map<List<Integer>, Reading> readings = new LinkedHashMap<>();
     /** The coflows of shuffles that nobody has begun to read, and those that were registered last. */
     private final Map<Integer, Long> unread = new LinkedHashMap<>();
     private final Map<Integer, Long> latest = new LinkedHashMap<>();
+    /** The names of coflows that are not forgotten. */
+    private final Map<Long, String> names = new LinkedHashMap<>();
     private final Set<String> unknownHosts = new HashSet<>();
     private boolean lacksAgents;
     private int registered;
@@ -97,12 +100,16 @@ final class Tracker {
      *
      * @param application its id
      * @param ports the port of a host; null if it has none
+     * @param coflows what hears when coflows begin and end
      */
-    Tracker(String application, Registry registry, PartitionSizes sizes, Function<String, Integer> ports) {
+    Tracker(
+            String application, Registry registry, PartitionSizes sizes, Function<String, Integer> ports,
+            Coflows coflows) {
         this.application = application;
         this.registry = registry;
         this.sizes = sizes;
         this.ports = ports;
+        this.coflows = coflows;
     }
 
     /** Number of coflows that have been registered. */
@@ -171,8 +178,10 @@ final class Tracker {
                 continue;
             }
             int shuffle = writer.shuffle;
-            Long coflow = unread.remove(shuffle);
-            reading.coflows.put(shuffle, coflow == null ? register(shuffle, ran) : coflow);
+            Long first = unread.remove(shuffle);
+            long coflow = first == null ? register(shuffle, ran) : first;
+            reading.coflows.put(shuffle, coflow);
+            coflows.begin(names.get(coflow), it.stage(), it.attempt(), shuffle, it.at());
             Stage reader = stages.get(it.stage());
             if (reader != null) {
                 reader.reads.add(shuffle);
@@ -214,6 +223,8 @@ final class Tracker {
         String name = application + " shuffle " + shuffle + " read " + registered;
         long coflow = registry.register(new Coflow(name, parents, true, LEASE_S, List.of()));
         registered++;
+        names.put(coflow, name);
+        forget(names);
         latest.put(shuffle, coflow);
         forget(latest);
         return coflow;
@@ -260,6 +271,7 @@ final class Tracker {
     }
 
     private void end(Event.StageEnded it) throws IOException {
+        coflows.end(it.stage(), it.attempt(), it.at());
         Reading reading = readings.remove(List.of(it.stage(), it.attempt()));
         if (reading != null) {
             flush(reading);
@@ -360,6 +372,34 @@ final class Tracker {
             waiting.removeAll(goes);
         });
         return waiting;
+    }
+
+    /** The coflows that stages read now, with the flows that they have still. */
+    List<Coflows.Present> present() {
+        List<Coflows.Present> present = new ArrayList<>();
+        readings.forEach((stage, reading) -> reading.coflows.forEach((shuffle, coflow) -> {
+            List<Registry.Served> flows = reading.added.stream().filter(flow -> flow.coflow == coflow)
+                    .map(flow -> new Registry.Served(flow.coflow, flow.src, flow.dst)).toList();
+            present.add(new Coflows.Present(
+                    coflow, names.getOrDefault(coflow, ""), stage.get(0), stage.get(1), shuffle, flows));
+        }));
+        return present;
+    }
+
+    /** What coflows of others have of a host's link, in bytes per second: out of it or into it, whichever is more. */
+    double taken(String host, Registry.Schedule schedule) {
+        Integer port = port(host);
+        Set<Long> own = new HashSet<>(unread.values());
+        readings.values().forEach(reading -> own.addAll(reading.coflows.values()));
+        double out = 0;
+        double in = 0;
+        for (Map.Entry<Registry.Served, Double> it : schedule.served().entrySet()) {
+            if (port != null && !own.contains(it.getKey().coflow())) {
+                out += it.getKey().src() == port ? it.getValue() : 0;
+                in += it.getKey().dst() == port ? it.getValue() : 0;
+            }
+        }
+        return Math.max(out, in);
     }
 
     private Integer port(String host) {

@@ -1,6 +1,8 @@
 package org.covey.spark;
 
 import java.io.IOException;
+import java.util.HashMap;
+import java.util.Map;
 import java.util.Set;
 import java.util.concurrent.BlockingQueue;
 import java.util.concurrent.LinkedBlockingQueue;
@@ -20,6 +22,8 @@ final class Worker {
     private static final long STOP_MS = 3_000;
     /** Interval at which the schedule is asked for, while a stage reads. */
     private static final long LOOK_MS = 50;
+    /** Between two looks further apart, nobody knows what was in force. */
+    private static final long MAX_LOOK_NS = TimeUnit.SECONDS.toNanos(2);
 
     private final BlockingQueue<Event> queue = new LinkedBlockingQueue<>(MAX_QUEUED);
     private final AtomicLong dropped = new AtomicLong();
@@ -27,21 +31,31 @@ final class Worker {
     private final Registry registry;
     private final Guard guard;
     private final Thread thread;
+    private final Coflows coflows;
     private final boolean schedules;
+    private final StageChoices choices;
+    /** Whether a stage has begun since the schedule was asked for. */
+    private boolean hasStageBegun;
     private volatile boolean isDone;
     private volatile Set<Waiting> waiting = Set.of();
     private boolean hasSaidThatAgentsLack;
+    private long lastLook = System.nanoTime();
     /** The schedule is not asked for before this time, in nanoseconds. */
     private long nextLook = System.nanoTime();
 
     /**
      * A worker that has not begun.
      *
+     * @param coflows what hears for how long they wait
      * @param schedules whether it asks which flows have to wait
+     * @param choices what hears how fast links are, and what others have of them; null for none
      */
-    Worker(Tracker tracker, Registry registry, boolean schedules, Guard guard) {
+    Worker(
+            Tracker tracker, Registry registry, Coflows coflows, boolean schedules, StageChoices choices, Guard guard) {
         this.registry = registry;
+        this.coflows = coflows;
         this.schedules = schedules;
+        this.choices = choices;
         this.tracker = tracker;
         this.guard = guard;
         thread = new Thread(() -> guard.run("the thread that tells the coordinator", this::work), "covey");
@@ -73,6 +87,9 @@ final class Worker {
 
     private void work() throws InterruptedException {
         try {
+            if (choices != null) {
+                choices.portRate(registry.portRate());
+            }
             boolean isOver = false;
             while (!isOver && !guard.hasFailed()) {
                 boolean looks = schedules && tracker.isReading();
@@ -80,12 +97,11 @@ final class Worker {
                 while (event != null) {
                     tracker.take(event);
                     isOver |= event instanceof Event.ApplicationEnded;
+                    hasStageBegun |= event instanceof Event.StageBegun;
                     event = queue.poll();
                 }
                 tracker.flush();
-                if (schedules) {
-                    look();
-                }
+                look();
             }
             if (!tracker.unknownHosts().isEmpty()) {
                 LOG.warn("covey: hosts without a port, whose flows were left out: {}; spark.covey.hosts names ports",
@@ -100,13 +116,29 @@ final class Worker {
         }
     }
 
-    /** Asks the coordinator what waits. That takes at most a tenth of the time. */
+    /** Asks the coordinator what waits, and what others have of links. That takes at most a tenth of the time. */
     private void look() throws IOException {
         long begin = System.nanoTime();
-        if (!tracker.isReading()) {
+        boolean reads = schedules && tracker.isReading();
+        if (!reads) {
             waiting = Set.of();
-        } else if (begin - nextLook >= 0) {
-            waiting = tracker.waiting(registry.schedule());
+            lastLook = begin;
+        }
+        if ((reads || (choices != null && hasStageBegun)) && begin - nextLook >= 0) {
+            Registry.Schedule schedule = registry.schedule();
+            if (reads) {
+                waiting = tracker.waiting(schedule);
+                // What is in force now is taken to have been so since the last look.
+                long since = Math.min(begin - lastLook, MAX_LOOK_NS);
+                coflows.look(tracker.present(), schedule, since / 1e9, registry::name);
+                lastLook = begin;
+            }
+            if (choices != null) {
+                Map<String, Double> taken = new HashMap<>();
+                choices.hosts().forEach(host -> taken.put(host, tracker.taken(host, schedule)));
+                choices.taken(taken);
+            }
+            hasStageBegun = false;
             if (tracker.lacksAgents() && !hasSaidThatAgentsLack) {
                 hasSaidThatAgentsLack = true;
                 LOG.warn("covey: hosts have no agent, and so requests from and to them do not wait");

@@ -7,13 +7,21 @@ import java.io.IOException;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.TreeMap;
 import java.util.stream.Stream;
 
 import com.fasterxml.jackson.databind.JsonNode;
+import org.apache.spark.SparkConf;
+import org.apache.spark.deploy.history.FsHistoryProvider;
+import org.apache.spark.deploy.history.LoadedAppUI;
+import org.apache.spark.status.api.v1.ApplicationInfo;
+import org.apache.spark.ui.SparkUI;
 import org.covey.Covey;
+
+import scala.Option;
 
 /** The event log of an application, in which {@code covey whatif} is to find what Spark has counted, to the byte. */
 final class EventLog {
@@ -23,22 +31,44 @@ final class EventLog {
     /**
      * A log that is not written yet.
      *
-     * @param codec the codec of shuffles, and of the log if it is compressed
+     * @param codec the codec of shuffles, and of the log if it is compressed; {@code smart} for the plug-in's
      */
     EventLog(Path folder, String codec, boolean isRolling, boolean isCompressed) throws IOException {
         this.folder = Files.createDirectory(folder);
-        settings = Map.of(
+        settings = new HashMap<>(Map.of(
                 "spark.eventLog.enabled", "true",
                 "spark.eventLog.dir", folder.toUri().toString(),
                 "spark.eventLog.compress", String.valueOf(isCompressed),
-                "spark.eventLog.compression.codec", codec,
-                "spark.eventLog.rolling.enabled", String.valueOf(isRolling),
-                "spark.io.compression.codec", codec);
+                "spark.eventLog.rolling.enabled", String.valueOf(isRolling)));
+        if (codec.equals("smart")) {
+            settings.put("spark.covey.codec", codec);
+        } else {
+            settings.put("spark.eventLog.compression.codec", codec);
+            settings.put("spark.io.compression.codec", codec);
+        }
     }
 
     /** The settings of the application that writes it. */
     Map<String, String> settings() {
         return settings;
+    }
+
+    /** The names of the coflows that the history server shows. */
+    List<String> names() throws Exception {
+        SparkConf conf = new SparkConf(false).set("spark.history.fs.logDirectory", folder.toUri().toString());
+        FsHistoryProvider history = new FsHistoryProvider(conf);
+        try {
+            history.checkForLogs();
+            SparkUI pages = Covey.await("the application in the history", () -> {
+                scala.collection.Iterator<ApplicationInfo> all = history.getListing();
+                Option<LoadedAppUI> ui = all.hasNext() ? history.getAppUI(all.next().id(), Option.empty()) : Option.empty();
+                return ui.isEmpty() ? null : ui.get().ui();
+            });
+            assertTrue(pages.getTabs().exists(tab -> tab.name().equals("Coflows")));
+            return CoflowsHistory.rows(pages.store().store()).stream().map(row -> row.name).toList();
+        } finally {
+            history.stop();
+        }
     }
 
     /** Compares it with what Spark has counted. */

@@ -6,6 +6,9 @@ import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.net.URI;
+import java.net.http.HttpClient;
+import java.net.http.HttpRequest;
+import java.net.http.HttpResponse;
 import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
@@ -47,13 +50,17 @@ class PluginTest {
     static Path folder;
 
     private static Covey.Server coordinator;
+    /** What the queries give, and what Spark counts, without the plug-in and with lz4. */
     private static List<String> results;
+    private static final Counted alone = new Counted();
 
     @BeforeAll
     static void start() throws Exception {
         Covey.needed();
-        coordinator = new Covey.Server(folder, Cluster.HOSTS.size(), "fair", List.of());
+        // On links as slow as these, the smallest is the fastest.
+        coordinator = new Covey.Server(folder, Cluster.HOSTS.size(), "fair", List.of("--port-rate", "1mbps"));
         try (SparkSession spark = Cluster.local("alone", Map.of())) {
+            spark.sparkContext().addSparkListener(alone);
             results = Queries.run(spark);
         }
     }
@@ -105,21 +112,31 @@ class PluginTest {
     @Test
     void theCoordinatorHearsOfEveryShuffle() throws Exception {
         Counted counted = new Counted();
-        EventLog log = new EventLog(folder.resolve("observe-log"), "lz4", false, false);
+        EventLog log = new EventLog(folder.resolve("observe-log"), "smart", false, false);
         String application;
         try (Said said = new Said(); Front front = new Front(coordinator.clients, () -> {})) {
             Map<String, String> settings = settings(CoveyPlugin.class, front.address());
             settings.putAll(log.settings());
+            settings.put("spark.ui.enabled", "true");
+            settings.put("spark.ui.port", "0");
             try (SparkSession spark = Cluster.application("observe", settings)) {
                 spark.sparkContext().addSparkListener(counted);
                 application = spark.sparkContext().applicationId();
                 assertEquals(results, Queries.run(spark));
+                String page = page(spark.sparkContext().uiWebUrl().get() + "/coflows/");
+                assertTrue(page.contains(application + " shuffle 0 read 0"), page);
             }
             assertEquals(List.of(), said.lines());
             checkBytes(counted, front.bytes());
         }
         log.check(counted);
-        report(counted);
+        JsonNode report = report(counted);
+        assertEquals(names(report), log.names());
+        JsonNode codecs = report.path("codecs");
+        assertTrue(codecs.size() > 3, codecs::toString);
+        codecs.forEach(stage -> assertEquals("zstd", stage.path("codec").asText(), codecs::toString));
+        long written = counted.sums.get("written");
+        assertTrue(written < 0.8 * alone.sums.get("written"), written + " bytes, with lz4 " + alone.sums);
         int coflows = 0;
         for (JsonNode coflow : coordinator.client().get("/v1/coflows?state=all&limit=1000").path("items")) {
             if (coflow.path("name").asText().startsWith(application)) {
@@ -128,6 +145,18 @@ class PluginTest {
             }
         }
         assertTrue(coflows >= 4, coflows + " coflows");
+    }
+
+    private static String page(String address) throws Exception {
+        HttpRequest request = HttpRequest.newBuilder(URI.create(address)).build();
+        return HttpClient.newHttpClient().send(request, HttpResponse.BodyHandlers.ofString()).body();
+    }
+
+    private static List<String> names(JsonNode report) {
+        List<String> names = new ArrayList<>();
+        report.path("coflows").forEach(coflow -> names.add(coflow.path("name").asText()));
+        assertTrue(names.size() > 3, names::toString);
+        return names;
     }
 
     /** What each host sends and receives is as Spark has counted it. */
@@ -224,11 +253,18 @@ class PluginTest {
             assertEquals(List.of(), said.lines());
         }
         log.check(counted);
-        assertEquals(pairs, pairs(report(counted)));
+        JsonNode report = report(counted);
+        assertEquals(pairs, pairs(report));
+        double waited = 0;
+        for (JsonNode coflow : report.path("coflows")) {
+            assertTrue(coflow.path("waited_s").asDouble() <= coflow.path("cct_s").asDouble() + 0.5, coflow::toString);
+            waited += coflow.path("behind_s").path("another").asDouble();
+        }
+        assertTrue(waited > 0, () -> report.path("coflows").toString());
     }
 
     /** The requests that the executors hold, by the plug-in's metric. */
-    private static int held() {
+    static int held() {
         Source source = SparkEnv.get().metricsSystem()
                 .getSourcesByName("plugin." + CoveyPlugin.class.getName()).head();
         return (Integer) source.metricRegistry().getGauges().get("held").getValue();
@@ -264,7 +300,7 @@ class PluginTest {
             assertTrue(Set.copyOf(labels.values()).size() >= 3, labels::toString);
         }
         log.check(counted);
-        report(counted);
+        names(report(counted));
     }
 
     @Test

@@ -5,6 +5,8 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.util.ArrayList;
+import java.util.Collections;
+import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
@@ -18,6 +20,7 @@ class TrackerTest {
     private static final Map<String, Integer> PORTS = Map.of("a", 0, "b", 1);
 
     private final List<String> heard = new ArrayList<>();
+    private final Coflows coflows = new Coflows();
     private final Registry registry = new Registry() {
         private long next = 10;
 
@@ -32,6 +35,16 @@ class TrackerTest {
             for (Flow flow : flows) {
                 heard.add("add " + coflow + " " + flow.src() + "-" + flow.dst() + " " + flow.bytes());
             }
+        }
+
+        @Override
+        public String name(long coflow) {
+            return "other " + coflow;
+        }
+
+        @Override
+        public double portRate() {
+            return 100;
         }
 
         @Override
@@ -51,7 +64,7 @@ class TrackerTest {
     };
     /** Of three parts, the first has half. */
     private final Tracker tracker =
-            new Tracker("app", registry, (shuffle, count) -> count == 3 ? new double[] {60, 30, 30} : null, PORTS::get);
+            new Tracker("app", registry, (shuffle, count) -> count == 3 ? new double[] {60, 30, 30} : null, PORTS::get, coflows);
 
     private void take(Event... events) throws Exception {
         for (Event event : events) {
@@ -62,27 +75,31 @@ class TrackerTest {
 
     /** A schedule for two hosts with agents. */
     private static Registry.Schedule served(Registry.Served... flows) {
-        return new Registry.Schedule(Set.of(flows), Set.of(0, 1));
+        Map<Registry.Served, Double> rates = new HashMap<>();
+        for (Registry.Served flow : flows) {
+            rates.put(flow, 5.0);
+        }
+        return new Registry.Schedule(rates, Set.of(0, 1));
     }
 
     /** A stage of two tasks that writes a shuffle: 80 bytes on a, 40 on b. */
     private void write(int stage, int shuffle, Integer... parents) throws Exception {
         take(new Event.StageNamed(stage, shuffle),
-                new Event.StageBegun(stage, 0, 2, List.of(parents)),
+                new Event.StageBegun(stage, 0, 2, List.of(parents), 1000L),
                 new Event.TaskBegun(stage, 0, 0, "a"),
                 new Event.TaskBegun(stage, 0, 1, "b"),
                 new Event.TaskEnded(stage, 0, "a", 80),
                 new Event.TaskEnded(stage, 1, "b", 40),
-                new Event.StageEnded(stage, 0, false));
+                new Event.StageEnded(stage, 0, false, 3500L));
     }
 
     @Test
     void aShuffleIsRegisteredFilledAndEnded() throws Exception {
         write(1, 5);
-        take(new Event.StageNamed(2, -1), new Event.StageBegun(2, 0, 3, List.of(1)),
+        take(new Event.StageNamed(2, -1), new Event.StageBegun(2, 0, 3, List.of(1), 1000L),
                 new Event.TaskBegun(2, 0, 0, "b"), new Event.TaskBegun(2, 0, 1, "a"));
         take(new Event.TaskBegun(2, 0, 2, "a"), new Event.TaskBegun(2, 0, 0, "a"));
-        take(new Event.StageEnded(2, 0, false));
+        take(new Event.StageEnded(2, 0, false, 3500L));
         assertEquals(List.of(
                 "register 10 app shuffle 5 read 0 after []",
                 "add 10 0-1 40.0",
@@ -94,7 +111,7 @@ class TrackerTest {
     @Test
     void aFlowEndsWithTheTasksThatReadIt() throws Exception {
         write(1, 5);
-        tracker.take(new Event.StageBegun(2, 0, 3, List.of(1)));
+        tracker.take(new Event.StageBegun(2, 0, 3, List.of(1), 1000L));
         take(new Event.TaskBegun(2, 0, 0, "b"), new Event.TaskBegun(2, 0, 1, "b"));
         take(new Event.TaskBegun(2, 0, 2, "a"));
         take(new Event.TaskEnded(2, 0, "b", 0));
@@ -111,15 +128,75 @@ class TrackerTest {
     void twoShufflesOfAStageDoNotWaitForEachOther() throws Exception {
         write(1, 5);
         write(3, 6);
-        take(new Event.StageBegun(2, 0, 3, List.of(1, 3)), new Event.TaskBegun(2, 0, 0, "b"));
+        take(new Event.StageBegun(2, 0, 3, List.of(1, 3), 1000L), new Event.TaskBegun(2, 0, 0, "b"));
         assertEquals(Set.of(new Waiting(2, 0, "b")), tracker.waiting(served()));
         assertEquals(Set.of(), tracker.waiting(served(new Registry.Served(11, 0, 1))));
+    }
+
+    /** The only coflow, as it is in Spark's pages. */
+    private CoflowRow row() {
+        assertEquals(1, coflows.rows(Map.of()).size());
+        return coflows.rows(Map.of(
+                new Transfers.Key(2, 0, 5, "1", "2"), 30L, new Transfers.Key(2, 0, 5, "2", "1"), 10L,
+                new Transfers.Key(2, 0, 6, "1", "2"), 7L, new Transfers.Key(2, 1, 5, "1", "2"), 7L)).get(0);
+    }
+
+    @Test
+    void aCoflowWaitsForThoseThatAreServedOnItsLinks() throws Exception {
+        write(1, 5);
+        take(new Event.StageBegun(2, 0, 3, List.of(1), 1000L));
+        // It has no flow yet.
+        coflows.look(tracker.present(), served(), 1, registry::name);
+        take(new Event.TaskBegun(2, 0, 0, "b"));
+        Registry.Served elsewhere = new Registry.Served(8, 1, 0);
+        Registry.Served before = new Registry.Served(7, 0, 2);
+        coflows.look(tracker.present(), served(elsewhere, before), 0.5, registry::name);
+        coflows.look(tracker.present(), served(before, new Registry.Served(7, 2, 1)), 0.25, registry::name);
+        coflows.look(tracker.present(), served(before, new Registry.Served(10, 0, 1)), 4, registry::name);
+        assertEquals(0, row().end);
+        take(new Event.StageEnded(2, 0, false, 3500L));
+        coflows.look(tracker.present(), served(before), 4, registry::name);
+        CoflowRow row = row();
+        assertEquals("app shuffle 5 read 0", row.name);
+        assertEquals(List.of(2, 0, 5), List.of(row.stage, row.attempt, row.shuffle));
+        assertEquals(List.of(1000L, 3500L, 40L), List.of(row.begin, row.end, row.bytes));
+        assertEquals(0.75, row.waited);
+        assertEquals(Map.of("other 7", 0.75), row.behind);
+    }
+
+    @Test
+    void thePageOfCoflowsSaysWhomTheyWaitedFor() throws Exception {
+        write(1, 5);
+        take(new Event.StageBegun(2, 0, 3, List.of(1), 1000L), new Event.TaskBegun(2, 0, 0, "b"));
+        coflows.look(tracker.present(), served(new Registry.Served(7, 0, 2)), 0.5, id -> "<b> & c");
+        String running = CoflowsTable.html(List.of(row()), "/stages/stage/");
+        assertTrue(running.contains(">runs</td>"), running);
+        take(new Event.StageEnded(2, 0, false, 3500L));
+        String html = CoflowsTable.html(List.of(row()), "/stages/stage/");
+        for (String cell : List.of(
+                "app shuffle 5 read 0", "<a href=\"/stages/stage/?id=2&amp;attempt=0\">2.0</a>", ">5</td>", ">40</td>",
+                ">2.500 s</td>", ">0.500 s</td>", "&lt;b&gt; &amp; c (0.500 s)")) {
+            assertTrue(html.contains(cell), cell + " in " + html);
+        }
+        assertFalse(html.contains("latest"));
+        assertTrue(CoflowsTable.html(Collections.nCopies(1001, row()), "").contains("The latest 1000 of 1001."));
+    }
+
+    @Test
+    void whatOthersTakeOfALinkDoesNotCountTheApplicationsOwn() throws Exception {
+        write(1, 5);
+        Registry.Schedule schedule = served(
+                new Registry.Served(10, 0, 1), new Registry.Served(7, 0, 1), new Registry.Served(8, 0, 2),
+                new Registry.Served(8, 2, 0), new Registry.Served(9, 2, 1));
+        assertEquals(10, tracker.taken("a", schedule));
+        assertEquals(10, tracker.taken("b", schedule));
+        assertEquals(0, tracker.taken("elsewhere", schedule));
     }
 
     @Test
     void requestsWaitWhoseFlowsHaveNoRate() throws Exception {
         write(1, 5);
-        take(new Event.StageBegun(2, 1, 3, List.of(1)));
+        take(new Event.StageBegun(2, 1, 3, List.of(1), 1000L));
         assertEquals(Set.of(), tracker.waiting(served()));
         take(new Event.TaskBegun(2, 1, 0, "b"), new Event.TaskBegun(2, 1, 1, "a"));
         assertEquals(Set.of(new Waiting(2, 1, "a"), new Waiting(2, 1, "b")), tracker.waiting(served()));
@@ -128,10 +205,10 @@ class TrackerTest {
         assertEquals(Set.of(new Waiting(2, 1, "a")), tracker.waiting(schedule));
         assertFalse(tracker.lacksAgents());
         // A host without an agent is nobody's turn.
-        assertEquals(Set.of(), tracker.waiting(new Registry.Schedule(Set.of(), Set.of(0))));
+        assertEquals(Set.of(), tracker.waiting(new Registry.Schedule(Map.of(), Set.of(0))));
         assertTrue(tracker.lacksAgents());
         assertTrue(tracker.isReading());
-        take(new Event.StageEnded(2, 1, false));
+        take(new Event.StageEnded(2, 1, false, 3500L));
         assertEquals(Set.of(), tracker.waiting(served()));
         assertFalse(tracker.isReading());
     }
@@ -139,10 +216,10 @@ class TrackerTest {
     @Test
     void aSecondReaderIsAnotherCoflowAndASkippedStageIsFound() throws Exception {
         write(1, 5);
-        take(new Event.StageBegun(2, 0, 3, List.of(1)), new Event.StageEnded(2, 0, false));
+        take(new Event.StageBegun(2, 0, 3, List.of(1), 1000L), new Event.StageEnded(2, 0, false, 3500L));
         // The next job names the shuffle by a stage that never runs.
-        take(new Event.StageNamed(7, 5), new Event.StageNamed(8, 6), new Event.StageBegun(8, 0, 2, List.of(7)),
-                new Event.TaskBegun(8, 0, 0, "b"), new Event.TaskEnded(8, 0, "b", 10), new Event.StageEnded(8, 0, false));
+        take(new Event.StageNamed(7, 5), new Event.StageNamed(8, 6), new Event.StageBegun(8, 0, 2, List.of(7), 1000L),
+                new Event.TaskBegun(8, 0, 0, "b"), new Event.TaskEnded(8, 0, "b", 10), new Event.StageEnded(8, 0, false, 3500L));
         assertEquals(List.of(
                 "register 10 app shuffle 5 read 0 after []",
                 "end 10",
@@ -156,9 +233,9 @@ class TrackerTest {
     @Test
     void aFailedAttemptIsEndedAndReadAgain() throws Exception {
         write(1, 5);
-        take(new Event.StageBegun(2, 0, 3, List.of(1)), new Event.StageEnded(2, 0, true),
+        take(new Event.StageBegun(2, 0, 3, List.of(1), 1000L), new Event.StageEnded(2, 0, true, 3500L),
                 new Event.TaskEnded(1, 1, "a", 40),
-                new Event.StageBegun(2, 1, 3, List.of(1)), new Event.TaskBegun(2, 1, 1, "b"));
+                new Event.StageBegun(2, 1, 3, List.of(1), 1000L), new Event.TaskBegun(2, 1, 1, "b"));
         take(new Event.ApplicationEnded());
         assertEquals(List.of(
                 "register 10 app shuffle 5 read 0 after []",
@@ -172,7 +249,7 @@ class TrackerTest {
     void whatNobodyReadsEndsWithTheApplicationAndHostsWithoutAPortAreNamed() throws Exception {
         write(1, 5);
         write(3, 6);
-        take(new Event.StageBegun(2, 0, 3, List.of(1)), new Event.TaskBegun(2, 0, 0, "elsewhere"));
+        take(new Event.StageBegun(2, 0, 3, List.of(1), 1000L), new Event.TaskBegun(2, 0, 0, "elsewhere"));
         take(new Event.ApplicationEnded());
         assertEquals(List.of(
                 "register 10 app shuffle 5 read 0 after []",
