@@ -102,7 +102,8 @@ final class Traffic {
     /** Waits until executors have said all that their tasks have read, but no longer than so many milliseconds. */
     synchronized void awaitAll(long millis) throws InterruptedException {
         long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(millis);
-        while (!hasEnded || sums().stream().anyMatch(sums -> sums.received < sums.read)) {
+        // Where nothing is counted, nothing is to come.
+        while (!hasEnded || total > 0 && sums().stream().anyMatch(sums -> sums.received < sums.read)) {
             long left = TimeUnit.NANOSECONDS.toMillis(end - System.nanoTime());
             if (left <= 0) {
                 return;

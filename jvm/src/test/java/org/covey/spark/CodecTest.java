@@ -15,15 +15,12 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 import java.util.Random;
-import java.util.Set;
-import java.util.concurrent.ConcurrentHashMap;
 import java.util.concurrent.CountDownLatch;
 
 import org.apache.spark.SparkConf;
 import org.apache.spark.io.CompressionCodec;
 import org.apache.spark.io.LZ4CompressionCodec;
 import org.apache.spark.io.ZStdCompressionCodec;
-import org.apache.spark.sql.SparkSession;
 import org.junit.jupiter.api.Test;
 
 /** What a stage is written with, and that it can be read. */
@@ -217,34 +214,6 @@ class CodecTest {
         assertEquals(Compressor.LZ4, faulty.of(4));
         assertTrue(guard.hasFailed());
         faulty.close();
-    }
-
-    @Test
-    void stagesOfAJobMayHaveCodecsOfTheirOwn() throws Exception {
-        Map<String, String> settings = Map.of("spark.io.compression.codec", SmartCodec.class.getName());
-        List<List<String>> results = new ArrayList<>();
-        Set<Compressor> used = ConcurrentHashMap.newKeySet();
-        try (SparkSession spark = Cluster.local("codecs", settings)) {
-            for (int first : new int[] {-1, 0, 1}) {
-                SmartCodec.use(first < 0 ? null : new SmartCodec.Chooser() {
-                    @Override
-                    public Compressor of(int stage) {
-                        Compressor one = Compressor.values()[(stage + first) % 3];
-                        used.add(one);
-                        return one;
-                    }
-
-                    @Override
-                    public void seen(Compressor compressor, long raw, long compressed) {}
-                });
-                results.add(Queries.run(spark));
-            }
-        } finally {
-            SmartCodec.use(null);
-        }
-        assertEquals(results.get(0), results.get(1));
-        assertEquals(results.get(0), results.get(2));
-        assertEquals(Set.of(Compressor.values()), used);
     }
 
     @Test
