@@ -237,7 +237,9 @@ impl Naive<'_> {
                 rest -= rate / capacity(port);
             }
         }
-        if rest <= 1e-9 {
+        if rest <= 1e-6 {
+            // The bottleneck is full.
+            *parts.entry((Kind::Sending, None, Some(port))).or_default() += rest;
             return parts;
         }
         let used = |link: LinkId| users(found, link).values().sum::<f64>() / capacity(link);

@@ -15,14 +15,15 @@
 //! 3. otherwise to the other coflows at the bottleneck: to [`Kind::Waiting`] if the plan serves them before the last flow,
 //!    and to [`Kind::Sharing`] if it serves them beside it. A flow behind the last flow in the plan gets only what that
 //!    one cannot use, and does not count;
-//! 4. what then remains of the capacity, the last flow cannot use. The first link that is *full* says why: first the other
-//!    links on its path, then, as all flows of a coflow may go together, the links of the coflow in the order of the
-//!    fabric. The remaining time is divided among the coflows whose flows count there, the coflow itself among them, in
-//!    proportion to their rates: [`Kind::OtherEnd`];
+//! 4. what then remains of the capacity, if the bottleneck is not full, the last flow cannot use. The first link that is
+//!    *full* says why: first the other links on its path, then, as all flows of a coflow may go together, the links of
+//!    the coflow in the order of the fabric. The remaining time is divided among the coflows whose flows count there, the
+//!    coflow itself among them, in proportion to their rates: [`Kind::OtherEnd`];
 //! 5. if no link is full, it goes to [`Kind::Paced`].
 //!
-//! A link is full if the flows that count there take all of its capacity but a millionth. So the parts add up to the
-//! coflow completion time, and [`Kind::Sending`] is the time that the coflow needs at its bottleneck alone.
+//! A link is full if the flows that count there take all of its capacity but a millionth; at the bottleneck, that
+//! millionth goes to [`Kind::Sending`]. So the parts add up to the coflow completion time, and [`Kind::Sending`] is the
+//! time that the coflow needs at its bottleneck alone.
 //!
 //! Which flow stands before which is read from the plan: in strict order, by place; among weighted layers, by place
 //! within a layer, while layers stand beside each other; among classes, by class; among ports that divide their links,
@@ -205,7 +206,7 @@ fn divide(
             });
             rest -= share;
         }
-        if rest > NEGLIGIBLE {
+        if rest > NEARLY {
             match full_link(wanted, last, round, standings, used) {
                 None => slices.push(Slice::of(Kind::Paced, rest)),
                 Some((link, there)) => {
