@@ -272,7 +272,8 @@ class Comparison:
         """A row for each policy, as in the table of ``covey compare``.
 
         policy, mean_cct_s, p50_cct_s, p95_cct_s, p99_cct_s, max_cct_s, speedup_of_mean, speedup_median,
-        mean_over_bound (null without a bound).
+        mean_over_bound (null without a bound), speedup_low and speedup_high (the 95 % interval of
+        speedup_of_mean over the coflows; null for the baseline).
         """
 
     def to_pandas(self) -> pd.DataFrame:

@@ -474,7 +474,8 @@ impl Comparison {
     /// A row for each policy, as in the table of ``covey compare``.
     ///
     /// policy, mean_cct_s, p50_cct_s, p95_cct_s, p99_cct_s, max_cct_s, speedup_of_mean, speedup_median,
-    /// mean_over_bound (null without a bound).
+    /// mean_over_bound (null without a bound), speedup_low and speedup_high (the 95 % interval of
+    /// speedup_of_mean over the coflows; null for the baseline).
     #[getter]
     fn table(&self) -> PyResult<Frame> {
         let comparison = self.comparison()?;
@@ -482,6 +483,9 @@ impl Comparison {
         let number = |of: fn(&Summary) -> f64| Values::Number(results.iter().map(of).collect());
         let speedup = |of: fn(&covey_report::Speedup) -> f64| {
             Values::Number(speedups.iter().map(of).collect())
+        };
+        let end = |of: fn(covey_report::Interval) -> f64| {
+            Values::Maybe(speedups.iter().map(|it| it.interval.map(of)).collect())
         };
         let labels = results.iter().map(|result| Some(result.label.as_str())).collect();
         let over_bound = results.iter().map(Summary::mean_over_bound).collect();
@@ -495,6 +499,8 @@ impl Comparison {
             Column { name: "speedup_of_mean", values: speedup(|it| it.mean_of_means) },
             Column { name: "speedup_median", values: speedup(|it| it.p50) },
             Column { name: "mean_over_bound", values: Values::Maybe(over_bound) },
+            Column { name: "speedup_low", values: end(|interval| interval.low) },
+            Column { name: "speedup_high", values: end(|interval| interval.high) },
         ])
     }
 

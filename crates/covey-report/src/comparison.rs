@@ -1,5 +1,6 @@
 //! The comparison of several policies on the same workload.
 
+use crate::certainty::{Certainty, Interval, Over};
 use crate::stats::{Distribution, mean, percentile, sorted};
 use crate::{Error, Jobs, Run, Summary, jcts_by_share_s};
 use covey_trace::shuffle_shares;
@@ -16,6 +17,7 @@ pub struct Comparison<'a> {
     results: Vec<Summary>,
     speedups: Vec<Speedup>,
     baseline_label: String,
+    certainty: Certainty,
     /// Seed of the shares of time in shuffle, if JCTs are calculated from shares.
     #[serde(skip_serializing_if = "Option::is_none")]
     jct_shares: Option<u64>,
@@ -40,6 +42,8 @@ pub struct Speedup {
     pub label: String,
     /// The speed-up of job completion times, if the workload has jobs.
     pub jct: Option<JctSpeedup>,
+    /// The interval of `mean_of_means`, over the coflows; none for the baseline and for fewer than two coflows.
+    pub interval: Option<Interval>,
 }
 
 /// The speed-up of jobs over the baseline.
@@ -74,7 +78,9 @@ impl<'a> Comparison<'a> {
         let results: Vec<Summary> = runs.iter().map(Summary::of).collect();
         let jobs = Jobs::of(first.workload());
         let base_mean_s = results[baseline].cct_s.mean;
-        let speedups = runs.iter().zip(&results).map(|(run, summary)| {
+        let ccts_s: Vec<Vec<f64>> = runs.iter().map(|run| run.ccts_s().collect()).collect();
+        let interval = |base: usize, run: usize| Interval::of_pairs(&ccts_s[base], &ccts_s[run]);
+        let speedups = runs.iter().zip(&results).enumerate().map(|(place, (run, summary))| {
             let ratios = sorted(ratios(base, run));
             Speedup {
                 policy: summary.policy.clone(),
@@ -83,13 +89,27 @@ impl<'a> Comparison<'a> {
                 p90: percentile(&ratios, 90.0),
                 label: summary.label.clone(),
                 jct: jobs.as_ref().map(|jobs| JctSpeedup::of(&jobs.jcts_s(base), jobs.jcts_s(run))),
+                interval: interval(baseline, place).filter(|_| place != baseline),
             }
         });
         let speedups = speedups.collect();
+        let labels: Vec<&str> = results.iter().map(|it| it.label.as_str()).collect();
+        let means_s: Vec<f64> = results.iter().map(|it| it.cct_s.mean).collect();
+        let basis = (Over::Coflows, first.workload().coflows.len());
+        let certainty = Certainty::of(basis, &labels, &means_s, interval);
         let info = base.info();
         let (baseline_policy, baseline_label) = (info.policy.clone(), info.label.clone());
         let jct_shares = None;
-        Ok(Self { baseline_policy, results, speedups, baseline_label, jct_shares, runs, baseline })
+        Ok(Self {
+            baseline_policy,
+            results,
+            speedups,
+            baseline_label,
+            certainty,
+            jct_shares,
+            runs,
+            baseline,
+        })
     }
 
     /// Treats each coflow as the shuffle of a job that also computes. Each job spends a share of
@@ -135,6 +155,11 @@ impl<'a> Comparison<'a> {
     /// The speed-up of each run, in the order of the runs; the baseline's is 1.
     pub fn speedups(&self) -> &[Speedup] {
         &self.speedups
+    }
+
+    /// Which differences of means are certain.
+    pub fn certainty(&self) -> &Certainty {
+        &self.certainty
     }
 
     /// The baseline's CCT divided by that of `run`, for each coflow in the order of the workload.

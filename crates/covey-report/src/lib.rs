@@ -8,6 +8,7 @@
 //!                                  ├────────────────────────▶ tables: one row per coflow or flow; CSV
 //!                                  ▼
 //!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
+//!      Comparisons, one a seed ─▶ Study ────────────────────▶ text table, JSON, HTML page
 //! Runs + Explanations ──────────▶ Explanations ─────────────▶ text, JSON, picture
 //! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON
 //! groups of flow records ───────▶ Identification ───────────▶ text, JSON, HTML page
@@ -17,6 +18,7 @@
 //! Nothing here runs a simulation or reads a clock: the same input gives the same bytes.
 
 mod bins;
+mod certainty;
 mod columns;
 mod comparison;
 mod csv;
@@ -33,6 +35,7 @@ mod live;
 pub mod palette;
 mod run;
 mod stats;
+mod study;
 mod summary;
 mod table;
 mod tenants;
@@ -42,6 +45,7 @@ mod units;
 mod whatif;
 
 pub use bins::{Bin, BinMean, mean_cct_by_bin};
+pub use certainty::{Certainty, Interval, LEVEL, Over};
 pub use columns::{Column, Values, per_coflow, per_flow};
 pub use comparison::{Comparison, JctSpeedup, Speedup};
 pub use csv::{write_per_coflow_csv, write_per_flow_csv, write_per_link_csv};
@@ -51,7 +55,7 @@ pub use figure::{Figure, Plot};
 pub use file::{check_writable, write_file_atomically};
 pub use html::{
     Appendix, Cell, CellKind, Grid, Part, Row, appendix_page, html_page, identification_page,
-    whatif_page,
+    study_page, whatif_page,
 };
 pub use identification::{Agreement, Identification, Method, together_table};
 pub use jobs::{Jobs, jcts_by_share_s};
@@ -60,6 +64,7 @@ pub use landmarks::Landmarks;
 pub use live::{Live, Spread};
 pub use run::{Run, RunInfo};
 pub use stats::{Distribution, percentile};
+pub use study::{Seeds, Study, StudySpeedup};
 pub use summary::Summary;
 pub use tenants::{TenantSummary, tenants};
 pub use tiers::{FabricLoad, TraceInfo};

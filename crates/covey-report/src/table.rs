@@ -16,6 +16,9 @@ pub(crate) struct Column {
     pub cells: Vec<String>,
 }
 
+/// The heading of the intervals of the speed-up of the mean.
+pub(crate) const INTERVAL: [&str; 2] = ["speed-up", "95 %"];
+
 impl Table {
     pub fn of(comparison: &Comparison<'_>) -> Self {
         let (summaries, speedups) = (comparison.summaries(), comparison.speedups());
@@ -67,12 +70,21 @@ impl Table {
             let wasted = summaries.iter().map(|s| 100.0 * s.wasted_bytes / s.bytes);
             columns.push(column(["wasted", "%"], wasted, 1));
         }
+        let interval = |it: &Speedup| it.interval.map_or("-".to_owned(), |it| it.to_string());
+        columns.push(Column {
+            heading: INTERVAL.map(str::to_owned),
+            cells: speedups.iter().map(interval).collect(),
+        });
         columns.push(column(["wall", "s"], summaries.iter().map(|s| s.wall_s), 2));
         Self { columns, labels: summaries.iter().map(|s| s.label.clone()).collect() }
     }
 }
 
-fn column(heading: [&str; 2], values: impl IntoIterator<Item = f64>, decimals: usize) -> Column {
+pub(crate) fn column(
+    heading: [&str; 2],
+    values: impl IntoIterator<Item = f64>,
+    decimals: usize,
+) -> Column {
     let cells = values.into_iter().map(|v| fixed(v, decimals)).collect();
     Column { heading: heading.map(str::to_owned), cells }
 }

@@ -13,37 +13,16 @@ const GAP: usize = 2;
 impl fmt::Display for Comparison<'_> {
     /// The table of `compare`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let table = Table::of(self);
-        let widths: Vec<usize> = table.columns.iter().map(width).collect();
-        let numbers: usize = widths.iter().map(|w| w + GAP).sum();
-        let longest = table.labels.iter().map(|l| chars(l)).max().unwrap_or(0).max(6);
-        let label_width = longest.min(WIDTH.saturating_sub(numbers).max(6));
-        let mut line = |label: &str, cells: &mut dyn Iterator<Item = &String>| {
-            write!(out, "{label:label_width$}")?;
-            for (cell, width) in cells.zip(&widths) {
-                write!(out, "{:1$}{cell:>width$}", "", GAP)?;
-            }
-            out.write_char('\n')
-        };
-
-        line("policy", &mut table.columns.iter().map(|c| &c.heading[0]))?;
-        line("", &mut table.columns.iter().map(|c| &c.heading[1]))?;
-        for (row, label) in table.labels.iter().enumerate() {
-            let mut cells = table.columns.iter().map(|c| &c.cells[row]);
-            if chars(label) <= label_width {
-                line(label, &mut cells)?;
-            } else {
-                line(label, &mut std::iter::empty())?;
-                line("", &mut cells)?;
-            }
-        }
-
+        Table::of(self).write(out)?;
         let base = &self.summaries()[self.baseline()];
         writeln!(
             out,
             "\nSpeed-ups over {}: of the mean CCT, and the median over coflows.",
             base.label
         )?;
+        if self.runs().len() > 1 && base.coflows > 1 {
+            writeln!(out, "{}", wrapped(&self.certainty().to_string()))?;
+        }
         if let Some(bound) = bound(self.summaries()) {
             writeln!(out, "Lower bound of the mean CCT: {bound}.")?;
         }
@@ -54,6 +33,53 @@ impl fmt::Display for Comparison<'_> {
         TenantSummary::compare(&tenants.collect::<Vec<_>>(), out)?;
         writeln!(out, "Trace {}: {}.", base.trace, load(base))
     }
+}
+
+impl Table {
+    /// The table as text, whose lines are at most [`WIDTH`] wide unless a label is longer.
+    pub(crate) fn write(&self, out: &mut impl Write) -> fmt::Result {
+        let widths: Vec<usize> = self.columns.iter().map(width).collect();
+        let numbers: usize = widths.iter().map(|w| w + GAP).sum();
+        let longest = self.labels.iter().map(|l| chars(l)).max().unwrap_or(0).max(6);
+        let label_width = longest.min(WIDTH.saturating_sub(numbers).max(6));
+        let mut line = |label: &str, cells: &mut dyn Iterator<Item = &String>| {
+            write!(out, "{label:label_width$}")?;
+            for (cell, width) in cells.zip(&widths) {
+                write!(out, "{:1$}{cell:>width$}", "", GAP)?;
+            }
+            out.write_char('\n')
+        };
+
+        line("policy", &mut self.columns.iter().map(|c| &c.heading[0]))?;
+        line("", &mut self.columns.iter().map(|c| &c.heading[1]))?;
+        for (row, label) in self.labels.iter().enumerate() {
+            let mut cells = self.columns.iter().map(|c| &c.cells[row]);
+            if chars(label) <= label_width {
+                line(label, &mut cells)?;
+            } else {
+                line(label, &mut std::iter::empty())?;
+                line("", &mut cells)?;
+            }
+        }
+        Ok(())
+    }
+}
+
+/// A sentence in lines that are no wider than the text, unless a word is.
+pub(crate) fn wrapped(sentence: &str) -> String {
+    let mut lines = vec![String::new()];
+    // A number stays with its sign.
+    let sentence = sentence.replace(" %", "\u{a0}%");
+    for word in sentence.split(' ') {
+        let line = lines.last_mut().expect("there is one");
+        if !line.is_empty() && chars(line) + 1 + chars(word) > WIDTH {
+            lines.push(word.to_owned());
+        } else {
+            line.push_str(if line.is_empty() { "" } else { " " });
+            line.push_str(word);
+        }
+    }
+    lines.join("\n").replace('\u{a0}', " ")
 }
 
 /// Explains job completion times and deadlines below a table; `None` if the table has neither.

@@ -66,7 +66,7 @@ fn a_label_too_long_for_the_table_has_its_own_line() {
     info.label = format!("scf:{}", "x=1,".repeat(20));
     let long = Run::new(&workload, run.outcome().clone(), info).unwrap();
     let text = Comparison::new(vec![fair(&workload), long], 0).unwrap().to_string();
-    assert!(text.lines().all(|line| line.len() <= 100), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
     assert!(text.lines().any(|line| line.trim_end().ends_with("x=1,")), "{text}");
 }
 

@@ -1,15 +1,20 @@
 //! `covey compare`: several policies on the same trace.
 
+use std::fmt::Display;
 use std::num::NonZeroUsize;
 
 use clap::Args;
-use covey_experiment::{baseline, cores};
-use covey_report::{Comparison, write_json};
+use covey_experiment::{Contender, baseline, cores};
+use covey_report::{Comparison, Seeds, Study, write_json};
+use serde::Serialize;
 
 use crate::comparison::Outputs;
 use crate::experiment::Arguments;
 use crate::failure::Failure;
 use crate::output;
+
+/// More seeds say nothing new.
+const MOST_SEEDS: u64 = 1000;
 
 /// Compare policies on a trace
 #[derive(Debug, Args)]
@@ -19,6 +24,7 @@ Examples:
   covey compare trace.txt --policies sebf,aalo,aalo:queues=strict,delta=0 --baseline aalo
   covey compare trace.txt --policies fair,philae:thin=5 --json
   covey compare trace.txt --policies aalo,sebf --fabric leaf-spine:leaves=10,spines=2,hosts=15
+  covey compare builtin:fb-like:coflows=100 --policies fair,covey,sebf --seeds 20
   covey compare trace.txt --policies fair,aalo,coda --rung mixed-denser --metric metric.json
 In the list, key=value belongs to the policy before it. `covey policies` lists the policies and
 their parameters.")]
@@ -36,6 +42,10 @@ pub struct Compare {
     /// Number of policies simulated at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
+    /// Compare on this many traces, which differ by their seed: that of --seed, and those after it. The table then says
+    /// how certain each difference is
+    #[arg(long, value_name = "N", conflicts_with_all = ["per_coflow", "jct_shares"])]
+    seeds: Option<u64>,
 }
 
 impl Compare {
@@ -45,16 +55,49 @@ impl Compare {
         let baseline = baseline(self.baseline.as_deref(), &contenders)?;
         let labels: Vec<&str> = contenders.iter().map(|c| c.label.as_str()).collect();
         let tables = self.outputs.check(&labels)?;
-        let scene = self.setup.open()?;
         let jobs = self.jobs.map_or_else(cores, NonZeroUsize::get);
+        if let Some(seeds) = self.seeds {
+            let study = self.study(seeds, &contenders, baseline, jobs)?;
+            self.outputs.write_study(&study)?;
+            return self.print(&study);
+        }
+        let scene = self.setup.open()?;
         let runs = self.setup.run(&scene, contenders, true, jobs)?;
         let comparison = self.outputs.write(Comparison::new(runs, baseline)?, &tables)?;
+        self.print(&comparison)
+    }
+
+    fn print(&self, report: &(impl Serialize + Display)) -> Result<(), Failure> {
         output::print(|out| {
-            if self.outputs.json {
-                write_json(&comparison, out)
-            } else {
-                write!(out, "{comparison}")
-            }
+            if self.outputs.json { write_json(report, out) } else { write!(out, "{report}") }
         })
+    }
+
+    /// The same comparison with each seed.
+    fn study(
+        &self,
+        seeds: u64,
+        contenders: &[Contender],
+        baseline: usize,
+        jobs: usize,
+    ) -> Result<Study, Failure> {
+        if !(2..=MOST_SEEDS).contains(&seeds) {
+            let expected = format!("a number from 2 to {MOST_SEEDS}");
+            return Err(Failure::argument("--seeds", expected, seeds.to_string()));
+        }
+        if !self.setup.setup().uses_seed(self.setup.first(), contenders) {
+            let expected =
+                "a builtin trace that names no seed, a policy that draws at random, or a rung";
+            let found = "a trace that is the same for every seed";
+            return Err(Failure::argument("--seeds", expected, found));
+        }
+        let mut all = Seeds::on(self.setup.source()?.name());
+        for seed in self.setup.seeds(seeds) {
+            let setup = self.setup.seeded(seed);
+            let scene = setup.open()?;
+            let runs = setup.run(&scene, setup.setup().contenders(&self.policies)?, true, jobs)?;
+            all.add(seed, &Comparison::new(runs, baseline)?);
+        }
+        Ok(all.into_study()?)
     }
 }

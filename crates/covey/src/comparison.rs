@@ -5,7 +5,7 @@ use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use covey_report::{Comparison, html_page, write_per_coflow_csv};
+use covey_report::{Comparison, Study, html_page, study_page, write_per_coflow_csv};
 
 use crate::failure::Failure;
 use crate::invocation;
@@ -39,6 +39,15 @@ impl Outputs {
             output::check_format("--report", file, output::PAGE)?;
         }
         Ok(tables)
+    }
+
+    /// Writes the page of a study.
+    pub fn write_study(&self, study: &Study) -> Result<(), Failure> {
+        if let Some(file) = &self.report {
+            let page = study_page(study, &invocation::command());
+            output::write(file, |out| out.write_all(page.as_bytes()))?;
+        }
+        Ok(())
     }
 
     /// Writes all files; returns the comparison, with job completion times if requested.

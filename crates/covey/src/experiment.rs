@@ -14,7 +14,7 @@ use crate::output;
 use crate::progress::Bar;
 
 /// Workload, network and simulator.
-#[derive(Debug, Args)]
+#[derive(Debug, Clone, Args)]
 pub struct Arguments {
     #[command(flatten)]
     input: Input,
@@ -87,6 +87,17 @@ impl Arguments {
             metric: self.metric.clone(),
             tenants: self.tenants.clone(),
         }
+    }
+
+    /// The same with a seed.
+    pub fn seeded(&self, seed: u64) -> Arguments {
+        Arguments { seed: Some(seed), ..self.clone() }
+    }
+
+    /// The seeds of `count` runs, from that of the arguments on.
+    pub fn seeds(&self, count: u64) -> std::ops::Range<u64> {
+        let first = self.seed.unwrap_or(1);
+        first..first.saturating_add(count)
     }
 
     /// What is read.

@@ -140,7 +140,7 @@ fn compare_prints_json() {
     let folder = TestFolder::new();
     let list = "sebf,aalo:queues=strict,delta=0,fifo";
     let found = json(&folder.results(&["compare", "tiny.txt", "--policies", list, "--json"]));
-    assert_eq!(keys(&found), ["baseline", "results", "speedups", "baseline_label"]);
+    assert_eq!(keys(&found), ["baseline", "results", "speedups", "baseline_label", "certainty"]);
     assert_eq!(found["baseline"], "sebf");
     let results = found["results"].as_array().unwrap();
     let labels: Vec<&Value> = results.iter().map(|r| &r["label"]).collect();
@@ -151,9 +151,62 @@ fn compare_prints_json() {
         assert!(result["lower_bound_mean_cct_s"].is_number());
     }
     let speedups = found["speedups"].as_array().unwrap();
-    assert_eq!(keys(&speedups[1]), ["policy", "mean_of_means", "p50", "p90", "label", "jct"]);
+    assert_eq!(
+        keys(&speedups[1]),
+        ["policy", "mean_of_means", "p50", "p90", "label", "jct", "interval"]
+    );
+    assert_eq!(
+        (&speedups[0]["interval"], &found["certainty"]["over"]),
+        (&Value::Null, &"coflows".into())
+    );
+    assert_eq!(keys(&speedups[1]["interval"]), ["low", "high"]);
     assert_eq!([&speedups[0]["policy"], &speedups[1]["policy"]], ["sebf", "aalo"]);
     assert_eq!(speedups[0]["mean_of_means"], 1.0);
+}
+
+#[test]
+fn compare_says_over_seeds_what_is_certain() {
+    let folder = TestFolder::new();
+    let trace = "builtin:fb-like:coflows=20,ports=10";
+    let compare = ["compare", trace, "--policies", "fair,fifo,sebf", "--seeds", "3"];
+    let found = json(&folder.results(&[&compare[..], &["--seed", "5", "--json"]].concat()));
+    let runs = found["runs"].as_array().unwrap();
+    let seeds: Vec<&Value> = runs.iter().map(|run| &run["seed"]).collect();
+    assert_eq!(seeds, [5, 6, 7]);
+    // Each is what the seed alone gives.
+    let alone = ["compare", trace, "--policies", "fair,fifo,sebf", "--seed", "6", "--json"];
+    let alone = json(&folder.results(&alone));
+    assert_eq!(runs[1]["speedups"], alone["speedups"]);
+    let logs = |policy: usize| {
+        let of = |run: &Value| run["speedups"][policy]["mean_of_means"].as_f64().unwrap().ln();
+        runs.iter().map(of).collect::<Vec<f64>>()
+    };
+    let sebf = &found["speedups"][2];
+    let mean = logs(2).iter().sum::<f64>() / 3.0;
+    assert!((sebf["mean_of_means"].as_f64().unwrap() - mean.exp()).abs() < 1e-9, "{sebf}");
+    // Student's t with two degrees of freedom.
+    let variance = logs(2).iter().map(|log| (log - mean).powi(2)).sum::<f64>() / 2.0;
+    let low = (mean - 4.302_653 * (variance / 3.0).sqrt()).exp();
+    assert!((sebf["interval"]["low"].as_f64().unwrap() - low).abs() < 1e-6, "{sebf}");
+    assert_eq!([&found["certainty"]["over"], &found["certainty"]["order"][0]], ["seeds", "sebf"]);
+    let text = folder.results(&[&compare[..], &["--report", "page.html"]].concat());
+    assert!(text.contains("Order by mean CCT: sebf"), "{text}");
+    assert!(text.contains("seeds 1 to 3 of builtin:fb-like"), "{text}");
+    assert!(text.lines().all(|line| line.chars().count() <= 100), "{text}");
+    let page = folder.read("page.html");
+    assert!(
+        page.contains("Speed-up of the mean, seed by seed") && page.contains("Order by mean CCT")
+    );
+}
+
+#[test]
+fn seeds_that_change_nothing_are_refused() {
+    let folder = TestFolder::new();
+    let refusal = |trace: &str, seeds: &str| folder.refusal(&["compare", trace, "--seeds", seeds]);
+    let same = "found a trace that is the same for every seed";
+    assert!(refusal("tiny.txt", "3").contains(same), "{}", refusal("tiny.txt", "3"));
+    assert!(refusal("builtin:fb-like:seed=1", "3").contains(same));
+    assert!(refusal("builtin:fb-like", "1").contains("--seeds: expected a number from 2 to 1000"));
 }
 
 #[test]

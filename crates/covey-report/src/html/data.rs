@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::Comparison;
+use crate::{Comparison, Interval};
 
 /// A page with more coflows than that would be too large for a browser.
 const MAX_COFLOWS: usize = 20_000;
@@ -20,6 +20,8 @@ struct Data<'a> {
     bytes: Vec<f64>,
     /// For each policy; none if the trace has too many coflows.
     cct_s: Vec<Vec<f64>>,
+    /// For each baseline and each policy: the interval of the speed-up of the mean, as the table shows it.
+    intervals: Vec<Vec<String>>,
 }
 
 /// Whether the page lists the coflows.
@@ -40,6 +42,13 @@ pub(super) fn of(comparison: &Comparison<'_>) -> String {
         data.width = coflows.iter().map(|coflow| coflow.width()).collect();
         data.bytes = coflows.iter().map(|coflow| coflow.size_bytes()).collect();
         data.cct_s = runs.iter().map(|run| run.ccts_s().collect()).collect();
+        let interval = |base: usize, run: usize| {
+            let found = Interval::of_pairs(&data.cct_s[base], &data.cct_s[run]);
+            found.filter(|_| base != run).map_or("-".to_owned(), |it| it.to_string())
+        };
+        let places = 0..runs.len();
+        let row = |base| places.clone().map(|run| interval(base, run)).collect();
+        data.intervals = places.clone().map(row).collect();
     }
     serde_json::to_string(&data).expect("numbers and texts")
 }

@@ -10,6 +10,7 @@ mod figures;
 mod frame;
 mod identification;
 mod series;
+mod study;
 mod whatif;
 
 use crate::Comparison;
@@ -24,6 +25,7 @@ use series::{Series, legend};
 
 pub use appendix::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
 pub use identification::identification_page;
+pub use study::study_page;
 pub use whatif::whatif_page;
 
 /// A self-contained HTML page about a comparison: the table, the distributions of CCT and of the
@@ -55,6 +57,9 @@ fn header(comparison: &Comparison<'_>) -> Markup {
             h1 { "Coflow completion times on " (base.trace) }
             p { (load(base)) "." }
             @if base.coflows > 0 && comparison.runs().len() > 1 { (winner(comparison)) }
+            @if base.coflows > 1 && comparison.runs().len() > 1 {
+                p class="note" { (comparison.certainty().to_string()) }
+            }
         }
     }
 }
@@ -86,10 +91,13 @@ fn best_of(comparison: &Comparison<'_>, knows_sizes: Option<bool>, what: &str) -
                 b { (best.label) } " " (what) ": "
                 (fixed(best.cct_s.mean, decimals([best.cct_s.mean]))) " s"
                 @if best.label != base.label {
+                    @let is_certain = speedup.interval.is_none_or(|it| it.is_faster().is_some());
                     @if (speedup.mean_of_means - 1.0).abs() < NO_DIFFERENCE {
                         ", no difference from " b { (base.label) }
-                    } @else {
+                    } @else if is_certain {
                         ", " (fixed(speedup.mean_of_means, 2)) " times as fast as " b { (base.label) }
+                    } @else {
+                        ", no certain difference from " b { (base.label) }
                     }
                 }
                 @if let Some(distance) = best.mean_over_bound() {
@@ -139,6 +147,9 @@ fn results(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
                 "CCT, the coflow completion time, runs from a coflow's arrival to the end of its last flow. "
                 "Speed-ups are over " b data-base { (base) } "; above 1 is faster. One is of the mean CCT, the other is the median "
                 "of the speed-ups of single coflows. "
+                @if comparison.runs().len() > 1 && comparison.certainty().n > 1 {
+                    i { "95 %" } " is the interval of the first, over " (comparison.certainty().basis()) ". "
+                }
                 @if let Some(bound) = bound(comparison.summaries()) {
                     "No schedule has a mean CCT below " b { (bound) } "; "
                     i { "mean / bound" } " is a policy's mean CCT over this bound. "

@@ -69,15 +69,18 @@
   });
 
   function renderTable(base) {
-    const speedups = { "speed-up of mean": 0, "speed-up median": 1 };
+    const speedups = { "speed-up of mean": 0, "speed-up median": 1, "speed-up 95 %": 2 };
     rows.forEach((row, run) => {
       [...row.cells].forEach((cell, column) => {
         const kind = speedups[heads[column].dataset.column];
         if (kind === undefined) return;
         const own = base === data.baseline || data.cct_s.length === 0;
-        const value = () =>
-          kind === 0 ? ratio(mean(data.cct_s[base]), mean(data.cct_s[run])) : median(ascending(ratios(base, run)));
-        cell.textContent = own ? printed[run][column] : value().toFixed(2);
+        const values = [
+          () => ratio(mean(data.cct_s[base]), mean(data.cct_s[run])).toFixed(2),
+          () => median(ascending(ratios(base, run))).toFixed(2),
+          () => data.intervals[base][run],
+        ];
+        cell.textContent = own ? printed[run][column] : values[kind]();
       });
     });
     const sort = chosen.get("sort");
