@@ -127,7 +127,8 @@ impl Attached {
         Ok(Attached {
             target,
             ignored,
-            flows: Flows::new(sockets.sees_ends()),
+            // What is done to flows is for those that send.
+            flows: Flows::new(sockets.sees_ends(), hold.is_some()),
             sockets,
             hold,
             marks: false,

@@ -17,6 +17,8 @@ pub struct Connection {
     pub acknowledged: u64,
     /// Whether the other side has acknowledged its end: it will send nothing more.
     pub is_over: bool,
+    /// Whether it has nothing to send now, and all is acknowledged.
+    pub is_idle: bool,
     /// For how many microseconds it has had something to send.
     pub busy_us: u64,
     /// The most bytes a second that the kernel sends of it; [`UNPACED`] if that has no limit.

@@ -26,8 +26,21 @@ pub struct Flow {
     pub sent: u64,
     /// The most bytes a second that the kernel sent of it when it was first seen: what its program has asked for.
     pub own_pace: u64,
+    /// Bytes that had been acknowledged, and microseconds for which it had been busy, when it was found idle at first.
+    before: (u64, u64),
     /// When it began to send, on the caller's clock, in seconds; before that, when it was first seen.
     pub start_s: f64,
+}
+
+impl Flow {
+    /// Whether it has sent nothing so far.
+    fn is_new(&self) -> bool {
+        self.sent == self.before.0
+    }
+
+    fn bytes(&self) -> f64 {
+        (self.sent - self.before.0) as f64
+    }
 }
 
 /// A flow that is over.
@@ -52,6 +65,8 @@ pub struct Flows {
     /// Connections that have ended, by their cookies, and when: the kernel may tell of an end after it was seen.
     ended: BTreeMap<u64, f64>,
     next_forgetting_s: f64,
+    /// Whether connections that are idle at the next look become flows only when they send again.
+    passes_idle: bool,
 }
 
 /// For so many seconds an end that was seen is remembered. A socket may be half closed for some minutes.
@@ -65,17 +80,19 @@ const SOON_US: u64 = 20_000;
 const PATIENCE_S: f64 = 0.2;
 
 /// How long ago a flow began that has sent its first bytes, in microseconds.
-fn age_us(connection: &Connection) -> u64 {
+fn age_us(connection: &Connection, busy_before_us: u64) -> u64 {
     // Nothing was sent at the look before: it has been busy since its first byte.
-    let busy_us = connection.busy_us;
+    let busy_us = connection.busy_us.saturating_sub(busy_before_us);
     let begun = connection.begun.filter(|begun| begun.established_us <= busy_us + SOON_US);
     begun.map_or(busy_us, |begun| begun.asked_us)
 }
 
 impl Flows {
-    /// No connections yet. `sees_ends`: all that end are told of, with what they have sent.
-    pub fn new(sees_ends: bool) -> Flows {
-        Flows { patience_s: if sees_ends { PATIENCE_S } else { 0.0 }, ..Flows::default() }
+    /// No connections yet. `sees_ends`: all that end are told of, with what they have sent. `passes_idle`: what
+    /// connections have sent before the first look is none of a flow's, if they are idle then.
+    pub fn new(sees_ends: bool, passes_idle: bool) -> Flows {
+        let patience_s = if sees_ends { PATIENCE_S } else { 0.0 };
+        Flows { patience_s, passes_idle, ..Flows::default() }
     }
 
     /// Looks at the connections that are open at `now_s`, and at those that have ended since the last look. Returns
@@ -89,6 +106,7 @@ impl Flows {
                 self.end(connection.cookie, now_s, &mut progress);
             }
         }
+        self.passes_idle = false;
         self.end_all(ended, now_s, &mut progress);
         let still: BTreeSet<u64> = open.iter().map(|connection| connection.cookie).collect();
         let gone: Vec<u64> = self.open.keys().filter(|it| !still.contains(it)).copied().collect();
@@ -128,7 +146,7 @@ impl Flows {
 
     /// Whether a connection has sent nothing at earlier looks.
     pub fn is_new(&self, cookie: u64) -> bool {
-        self.open.get(&cookie).is_none_or(|flow| flow.sent == 0)
+        self.open.get(&cookie).is_none_or(Flow::is_new)
     }
 
     fn see(&mut self, connection: &Connection, now_s: f64, progress: &mut Progress) {
@@ -137,21 +155,24 @@ impl Flows {
         if self.ended.contains_key(&cookie) {
             return;
         }
-        let new = Flow { from, to, inode, sent: 0, own_pace: max_pace, start_s: now_s };
+        let is_passed = self.passes_idle && connection.is_idle && connection.begun.is_none();
+        let before = if is_passed { (sent, connection.busy_us) } else { (0, 0) };
+        let (start_s, own_pace) = (now_s, max_pace);
+        let new = Flow { from, to, inode, sent: before.0, own_pace, before, start_s };
         let flow = self.open.entry(cookie).or_insert(new);
         // A process may close a socket that has something to send still.
         flow.inode = inode;
         if sent <= flow.sent {
             return;
         }
-        if flow.sent == 0 {
-            let age_s = age_us(connection) as f64 / 1e6;
+        if flow.is_new() {
+            let age_s = age_us(connection, flow.before.1) as f64 / 1e6;
             flow.start_s = now_s - age_s;
             let appearance = Appearance { number: cookie, protocol: TCP, from, to, age_s };
             progress.appeared.push(appearance);
         }
         flow.sent = sent;
-        let bytes = sent as f64;
+        let bytes = flow.bytes();
         progress.sent.push(Sent { key: FlowKey::of_number(cookie), bytes, wire: bytes });
     }
 
@@ -159,10 +180,10 @@ impl Flows {
         let Some(flow) = self.open.remove(&cookie) else { return };
         self.ended.insert(cookie, now_s);
         self.missing.remove(&cookie);
-        if flow.sent == 0 {
+        if flow.is_new() {
             return;
         }
-        let (key, bytes) = (FlowKey::of_number(cookie), flow.sent as f64);
+        let (key, bytes) = (FlowKey::of_number(cookie), flow.bytes());
         progress.ended.push(Ended { key, bytes, wire: bytes });
         self.over.push(Over { flow, end_s: now_s });
     }
@@ -193,6 +214,7 @@ mod tests {
             remote,
             acknowledged,
             is_over: false,
+            is_idle: false,
             busy_us: 400_000,
             max_pace: UNPACED,
             begun: None,
@@ -223,6 +245,29 @@ mod tests {
             over.iter().map(|it| (it.flow.sent, it.end_s)).collect::<Vec<_>>(),
             [(300, 1.5)]
         );
+    }
+
+    #[test]
+    fn a_connection_that_was_idle_at_first_is_a_flow_when_it_sends_again() {
+        let mut flows = Flows::new(true, true);
+        let idle = |acknowledged| Connection { is_idle: true, ..connection(1, acknowledged) };
+        let first = flows.look(&[idle(100), connection(2, 100)], &[], 0.0);
+        assert_eq!(
+            (first.appeared.len(), sent(&first)),
+            (1, vec![(2, 100.0)]),
+            "one of them sends"
+        );
+        assert_eq!(flows.look(&[idle(100), connection(2, 100)], &[], 1.0), Progress::default());
+        assert!(flows.is_new(1));
+        let again = Connection { busy_us: 410_000, ..idle(130) };
+        let later = flows.look(&[again, connection(2, 100)], &[], 2.0);
+        assert_eq!((later.appeared[0].number, later.appeared[0].age_s), (1, 0.01));
+        assert_eq!(sent(&later), [(1, 30.0)]);
+        let last = flows.look(&[connection(2, 100)], &[idle(140)], 3.0);
+        assert_eq!(last.ended, [Ended { key: FlowKey::of_number(1), bytes: 40.0, wire: 40.0 }]);
+        // One that comes later is a flow with all that it has sent, idle or not.
+        let new = flows.look(&[connection(2, 100), Connection { cookie: 3, ..idle(5) }], &[], 4.0);
+        assert_eq!(sent(&new), [(3, 5.0)]);
     }
 
     #[test]
@@ -258,7 +303,7 @@ mod tests {
 
     #[test]
     fn an_end_that_is_told_later_has_all_bytes() {
-        let mut flows = Flows::new(true);
+        let mut flows = Flows::new(true, false);
         flows.look(&[connection(1, 10)], &[], 0.0);
         assert_eq!(flows.look(&[], &[], 0.1), Progress::default());
         let last = flows.look(&[], &[connection(1, 30)], 0.15);
@@ -271,7 +316,7 @@ mod tests {
 
     #[test]
     fn an_end_that_is_told_between_two_looks_is_one_at_once() {
-        let mut flows = Flows::new(true);
+        let mut flows = Flows::new(true, false);
         flows.look(&[connection(1, 10), connection(2, 10)], &[], 0.0);
         let told = flows.have_ended(&[connection(1, 30)], 0.01);
         assert_eq!(told.ended, [Ended { key: FlowKey::of_number(1), bytes: 30.0, wire: 30.0 }]);

@@ -209,6 +209,7 @@ fn connection(response: &InetResponse) -> Option<Connection> {
         remote: end(id.destination_address, id.destination_port),
         acknowledged,
         is_over: response.header.state == TCP_FIN_WAIT2,
+        is_idle: response.header.send_queue == 0,
         busy_us: number(BUSY).unwrap_or(0),
         max_pace: number(MAX_PACE)?,
         begun: None,
