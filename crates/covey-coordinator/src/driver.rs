@@ -200,6 +200,11 @@ impl Driver {
         self.inner.confidence()
     }
 
+    /// Whether the policy groups only flows whose community is known.
+    pub fn wants_communities(&self) -> bool {
+        self.inner.wants().communities
+    }
+
     /// Whether sizes of flows must be known when they are registered.
     pub fn needs_sizes(&self) -> bool {
         self.inner.sees_sizes()

@@ -508,16 +508,18 @@ fn flows_whose_communities_are_told_are_coflows_whenever_they_begin() {
     world.pass(0.1);
     assert_eq!(world.wired.core.population().coflows, 2);
     world.begin(1e9, &[(0, 2)]);
-    world.pass(0.1);
-    assert_eq!(world.wired.core.population().coflows, 3);
-    // It is told late of that one.
+    world.pass(1.0);
+    // That one is left alone, and takes nothing from the others.
     let shares = |world: &World| world.wired.agents[0].served().into_owned();
-    let before = shares(&world);
+    assert_eq!(world.wired.core.population().coflows, 2);
+    assert_eq!(world.share((0, FlowKey::of_number(4))), None);
+    assert_eq!(shares(&world).values().map(|share| share.rate).sum::<f64>(), RATE);
+    // Its community is told late.
     assert!(tell(&mut world, 6, &[4, 4]).is_ok());
-    world.pass(0.1);
+    world.pass(1.0);
     assert_eq!(world.wired.core.population().coflows, 2);
     assert_eq!(world.wired.core.population().announced, 5);
-    assert_eq!(shares(&world).keys().collect::<Vec<_>>(), before.keys().collect::<Vec<_>>());
+    assert!(world.share((0, FlowKey::of_number(4))).is_some());
     assert_eq!(shares(&world).values().map(|share| share.rate).sum::<f64>(), RATE);
     // The community of a flow does not change.
     assert!(tell(&mut world, 5, &[4]).is_ok());

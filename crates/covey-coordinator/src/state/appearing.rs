@@ -139,10 +139,12 @@ impl CoordinatorState {
         Ok(())
     }
 
-    /// Has the policy see flows.
+    /// Has the policy see flows, unless it has no use for them: those are left alone.
     fn appear(&mut self, ids: &[FlowId]) {
+        let all = !self.driver.wants_communities();
         let newcomers = ids.iter().filter_map(|&id| {
-            let flow = self.announced.get(id)?;
+            let flow =
+                self.announced.get(id).filter(|it| all || it.observed.community.is_some())?;
             let spec = FlowSpec { src: PortId(flow.src), dst: PortId(flow.dst), bytes: ENDLESS };
             Some(Newcomer { number: id.0, spec, observed: flow.observed })
         });

@@ -46,6 +46,9 @@ pub struct Wants {
     /// Bytes that a coflow may send at each host before a plan mentions its flows: its hosts decide on tiny coflows by
     /// themselves. Live alone; a simulated host has no other plan.
     pub start_small: u64,
+    /// The policy groups only flows whose [`Observed::community`](crate::Observed::community) is known. Live, the
+    /// others are left alone. A simulation has nobody who leaves flows alone: there each is in a group of its own.
+    pub communities: bool,
 }
 
 /// Whether the plan has changed.

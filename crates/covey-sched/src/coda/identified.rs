@@ -213,7 +213,13 @@ impl Policy<Unlabelled> for Identified {
     }
 
     fn wants(&self) -> Wants {
-        Wants { flow_ends: true, progress: true, regroups: true, ..Wants::default() }
+        Wants {
+            flow_ends: true,
+            progress: true,
+            regroups: true,
+            communities: self.is_told,
+            ..Wants::default()
+        }
     }
 
     fn why(&self, id: FlowId) -> Option<Nearest> {
