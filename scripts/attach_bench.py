@@ -26,7 +26,7 @@ import time
 from datetime import datetime
 from pathlib import Path
 
-from attach_check import SWITCH, Network, run
+from lib.network import SWITCH, Network, run
 
 SECONDS = 20
 PAIRS = 8

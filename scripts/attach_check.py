@@ -19,7 +19,6 @@ iproute2, util-linux and BPF; programs that are missing are left out, and named.
 
 from __future__ import annotations
 
-import contextlib
 import json
 import os
 import shutil
@@ -31,10 +30,10 @@ import time
 from pathlib import Path
 from typing import Any
 
-HOSTS = 3
+from lib.network import HOSTS, SWITCH, Network, run
+
 RATE = "200mbit"
 PORT_RATE = "190mbps"
-SWITCH = "10.77.0.100"
 FAST, LONG, GROUPED = 1.3, 1.1, 0.95
 
 SINK = """
@@ -65,65 +64,6 @@ threads = [threading.Thread(target=send, args=(size,)) for _ in range(flows)]
 [thread.join() for thread in threads]
 print(time.monotonic() - begin)
 """
-
-
-def run(*words: object) -> None:
-    """Run a command that must succeed."""
-    subprocess.run([str(word) for word in words], check=True)
-
-
-class Network(contextlib.AbstractContextManager["Network"]):
-    """Hosts and a switch, which go at the end with all processes that were started there."""
-
-    def __init__(self, rate: str = RATE) -> None:
-        self._rate = rate
-        self._processes: list[subprocess.Popen[str]] = []
-        self.name = f"cva{os.getpid()}"
-        run("ip", "netns", "add", f"{self.name}s")
-        run("ip", "-n", f"{self.name}s", "link", "add", "name", "sw0", "type", "bridge")
-        run("ip", "-n", f"{self.name}s", "addr", "add", f"{SWITCH}/24", "dev", "sw0")
-        run("ip", "-n", f"{self.name}s", "link", "set", "dev", "sw0", "up")
-        run("ip", "-n", f"{self.name}s", "link", "set", "lo", "up")
-        for host in range(HOSTS):
-            self._add(host)
-
-    def _add(self, host: int) -> None:
-        name, switch = f"{self.name}{host}", f"{self.name}s"
-        run("ip", "netns", "add", name)
-        ends = ["eth0", "netns", name, "type", "veth", "peer", "name", f"p{host}"]
-        run("ip", "link", "add", *ends, "netns", switch)
-        run("ip", "-n", name, "addr", "add", f"{self.address(host)}/24", "dev", "eth0")
-        run("ip", "-n", name, "link", "set", "eth0", "up")
-        run("ip", "-n", name, "link", "set", "lo", "up")
-        run("ip", "-n", switch, "link", "set", f"p{host}", "master", "sw0")
-        run("ip", "-n", switch, "link", "set", f"p{host}", "up")
-        shape = ["root", "tbf", "rate", self._rate, "burst", "64k", "limit", "400k"]
-        run("ip", "netns", "exec", switch, "tc", "qdisc", "add", "dev", f"p{host}", *shape)
-        run("ip", "netns", "exec", name, "tc", "qdisc", "add", "dev", "eth0", *shape)
-
-    @staticmethod
-    def address(host: int) -> str:
-        """Return the address of a host."""
-        return f"10.77.0.{host + 1}"
-
-    def start(self, where: object, *words: object) -> subprocess.Popen[str]:
-        """Start a process on a host, or on the switch (s), within the machine's control groups."""
-        enter = ["nsenter", f"--net=/run/netns/{self.name}{where}"]
-        process = subprocess.Popen(
-            [*enter, *(str(word) for word in words)],
-            stdout=subprocess.PIPE,
-            stderr=subprocess.DEVNULL,
-            text=True,
-        )
-        self._processes.append(process)
-        return process
-
-    def __exit__(self, *_: object) -> None:
-        for process in self._processes:
-            process.kill()
-            process.wait()
-        for part in ["s", *range(HOSTS)]:
-            subprocess.run(["ip", "netns", "del", f"{self.name}{part}"], check=False)
 
 
 class Coordinator:
@@ -291,7 +231,7 @@ def main() -> int:
     names = sys.argv[2:] or list(PROGRAMS)
     missing = [name for name in names if name != "sockets" and not shutil.which(name)]
     names = [name for name in names if name not in missing]
-    with Network() as network, tempfile.TemporaryDirectory() as folder:
+    with Network(RATE) as network, tempfile.TemporaryDirectory() as folder:
         programs = {name: PROGRAMS[name](network, Path(folder)) for name in {*names, "sockets"}}
         tcp = {name: shuffles(network, programs[name], None) for name in names}
         coordinator = Coordinator(covey, network, Path(folder) / "data")
