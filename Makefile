@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf hostile lists-bench restart-bench instructions spark-codecs jvm
+.PHONY: help demo test rust python wheel slow soak door-bench damage dead-holders dead-coordinator dead-soak lint circles wasm fuzz bench growth live-bench relay-bench live-fuzz flow-bench token-bench htb-bench testbed-short testbed-faults testbed-codec testbed policy-table policies rounding picture picture-check fabric-picture fabric-bench identification tenants simgrid-check attach-check attach-bench prometheus-check bpf hostile lists-bench restart-bench instructions spark-codecs spark-demo jvm
 
 help: ## List these targets
 	@sed -n 's/^\([a-z-]*\):.*## /\1|/p' Makefile | while IFS='|' read -r target what; do \
@@ -167,6 +167,10 @@ spark-codecs: ## Measure docs/whatif.md: what the codecs of Spark write; needs J
 	mvn --batch-mode --quiet --file jvm/pom.xml dependency:build-classpath -Dmdep.outputFile=$(jars) -Dstyle.color=never
 	java --add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED \
 		-cp "$$(cat $(jars))" scripts/spark/Codecs.java
+
+spark-demo: ## Run small joins of Spark beside a large one on shaped links, with and without Covey; needs root, BPF, Java 17 and Maven
+	cargo build --locked --release --package covey
+	examples/spark/demo.py $(CARGO_TARGET_DIR)/release/covey
 
 fabric-bench: ## Measure docs/fabrics.md (TRACE=file; UPDATE=yes writes it there)
 	scripts/fabric-bench.sh $(TRACE) $(if $(UPDATE),--update)
