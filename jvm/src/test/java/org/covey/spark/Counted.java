@@ -12,6 +12,8 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 final class Counted extends SparkListener {
     /** Sums over all tasks, by the names that {@code covey whatif --json} has for them. */
     final Map<String, Long> sums = new TreeMap<>();
+    /** One more than the highest stage. */
+    int stages;
     /** Bytes that each attempt of a stage has read, by {@code "stage.attempt"}. */
     final Map<String, Long> readByStage = new TreeMap<>();
     /** Bytes that each attempt of a stage has read from other hosts. */
@@ -42,6 +44,7 @@ final class Counted extends SparkListener {
     @Override
     public void onStageCompleted(SparkListenerStageCompleted event) {
         add("stages", 1);
+        stages = Math.max(stages, event.stageInfo().stageId() + 1);
     }
 
     private void add(String name, long amount) {

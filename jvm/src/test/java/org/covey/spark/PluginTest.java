@@ -76,6 +76,13 @@ class PluginTest {
     }
 
     private static Map<String, String> settings(Class<? extends CoveyPlugin> plugin, URI address) {
+        Map<String, String> settings = settings(plugin, coordinator, address);
+        settings.put("spark.covey.report", folder.resolve("report.json").toString());
+        return settings;
+    }
+
+    /** The settings of an application with a plug-in, which finds a coordinator at an address. */
+    static Map<String, String> settings(Class<? extends CoveyPlugin> plugin, Covey.Server coordinator, URI address) {
         List<String> hosts = new ArrayList<>();
         Cluster.HOSTS.forEach(host -> hosts.add(host + "=" + hosts.size()));
         return new HashMap<>(Map.of(
@@ -83,21 +90,33 @@ class PluginTest {
                 "spark.jars", System.getProperty("covey.jar"),
                 "spark.covey.coordinator", address.toString(),
                 "spark.covey.token.file", coordinator.token().toString(),
-                "spark.covey.hosts", String.join(",", hosts),
-                "spark.covey.report", folder.resolve("report.json").toString()));
+                "spark.covey.hosts", String.join(",", hosts)));
     }
 
     /** The report of the application that has ended last, in which executors have received what Spark has counted. */
     private static JsonNode report(Counted counted) throws Exception {
+        return report(new TreeMap<>(counted.remoteByStage), Integer.MAX_VALUE);
+    }
+
+    /**
+     * The same.
+     *
+     * @param remote the bytes that each attempt of a stage has read
+     * @param stages the stages below this one count
+     */
+    private static JsonNode report(Map<String, Long> remote, int stages) throws Exception {
         JsonNode report = new ObjectMapper().readTree(folder.resolve("report.json").toFile());
         Map<String, Long> received = new TreeMap<>();
         for (JsonNode stage : report.path("stages")) {
-            received.put(stage.path("stage") + "." + stage.path("attempt"), stage.path("received").asLong());
-            assertEquals(stage.path("read"), stage.path("received"), stage::toString);
+            if (stage.path("stage").asInt() < stages) {
+                received.put(stage.path("stage") + "." + stage.path("attempt"), stage.path("received").asLong());
+                assertEquals(stage.path("read"), stage.path("received"), stage::toString);
+            }
         }
-        assertEquals(counted.remoteByStage, received);
+        assertEquals(remote, received);
         Map<String, Long> sums = new TreeMap<>();
         pairs(report).forEach((pair, bytes) -> sums.merge(pair.split(" ")[0], bytes, Long::sum));
+        sums.keySet().removeIf(stage -> Double.parseDouble(stage) >= stages);
         assertEquals(received, sums);
         return report;
     }
@@ -242,7 +261,7 @@ class PluginTest {
         Counted counted = new Counted();
         PairTruth truth = new PairTruth();
         Map<String, Long> pairs;
-        EventLog log = new EventLog(folder.resolve("schedule-log"), "smart", true, false);
+        EventLog log = new EventLog(folder.resolve("schedule-log"), "smart", true, true);
         List<String> slow = List.of("--port-rate", "1mbps");
         try (Said said = new Said(); Covey.Server sebf = new Covey.Server(own, Cluster.HOSTS.size(), "sebf", slow);
                 AutoCloseable agents = sebf.agents("none")) {
@@ -312,17 +331,25 @@ class PluginTest {
     void connectionsOfEachStageAreLabelled() throws Exception {
         Path own = Files.createDirectory(folder.resolve("label"));
         Counted counted = new Counted();
-        EventLog log = new EventLog(folder.resolve("label-log"), "zstd", true, true);
+        Trouble trouble = new Trouble();
+        Map<String, Long> remote;
+        int stages;
         try (Said said = new Said();
                 Covey.Server coda = new Covey.Server(own, Cluster.HOSTS.size(), "coda:labels=told", List.of());
                 Front front = new Front(coda.clients, () -> {})) {
             Map<String, String> settings = settings(CoveyPlugin.class, front.address());
             settings.put("spark.covey.token.file", coda.token().toString());
             settings.put("spark.covey.mode", "label");
-            settings.putAll(log.settings());
+            settings.putAll(TroubleTest.forKills());
             try (SparkSession spark = Cluster.application("label", settings)) {
                 spark.sparkContext().addSparkListener(counted);
                 assertEquals(results, Queries.run(spark));
+                spark.sparkContext().listenerBus().waitUntilEmpty();
+                remote = new TreeMap<>(counted.remoteByStage);
+                stages = counted.stages;
+                spark.sparkContext().removeSparkListener(counted);
+                spark.sparkContext().addSparkListener(trouble);
+                TroubleTest.executorsAndTasksAreKilled(spark, trouble, null);
                 assertEquals(List.of(), Cluster.said(spark.sparkContext().applicationId()));
             }
             assertEquals(List.of(), said.lines());
@@ -336,8 +363,7 @@ class PluginTest {
             // Each stage that reads from another host has connections of its own.
             assertTrue(Set.copyOf(labels.values()).size() >= 3, labels::toString);
         }
-        log.check(counted);
-        names(report(counted));
+        names(report(remote, stages));
     }
 
     @Test

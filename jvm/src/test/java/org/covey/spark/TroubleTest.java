@@ -10,7 +10,6 @@ import static org.junit.jupiter.api.Assertions.assertTrue;
 
 import java.nio.file.Path;
 import java.util.ArrayList;
-import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
 import java.util.concurrent.CompletableFuture;
@@ -28,9 +27,8 @@ import org.covey.client.Coflow;
 import org.covey.client.Flow;
 import org.junit.jupiter.api.BeforeAll;
 import org.junit.jupiter.api.Tag;
+import org.junit.jupiter.api.Test;
 import org.junit.jupiter.api.io.TempDir;
-import org.junit.jupiter.params.ParameterizedTest;
-import org.junit.jupiter.params.provider.ValueSource;
 
 import scala.Tuple2;
 
@@ -52,27 +50,11 @@ class TroubleTest {
         Covey.needed();
     }
 
-    private static Map<String, String> settings(Covey.Server coordinator, String mode) {
-        List<String> hosts = new ArrayList<>();
-        Cluster.HOSTS.forEach(host -> hosts.add(host + "=" + hosts.size()));
-        Map<String, String> settings = new HashMap<>(Map.of(
-                "spark.plugins", CoveyPlugin.class.getName(),
-                "spark.jars", System.getProperty("covey.jar"),
-                "spark.covey.mode", mode,
-                "spark.covey.codec", "smart",
-                "spark.covey.coordinator", coordinator.clients.toString(),
-                "spark.covey.token.file", coordinator.token().toString(),
-                "spark.covey.hosts", String.join(",", hosts),
-                // What executors run here is in classes of tests.
-                "spark.executor.extraClassPath", System.getProperty("covey.classes")));
-        // Small requests, so that tasks are in the midst of them.
-        settings.put("spark.reducer.maxReqsInFlight", "1");
-        settings.put("spark.reducer.maxBlocksInFlightPerAddress", "1");
-        settings.put("spark.shuffle.io.maxRetries", "1");
-        settings.put("spark.shuffle.io.retryWait", "100ms");
-        if (!mode.equals("schedule")) {
-            return settings;
-        }
+    private static Map<String, String> settings(Covey.Server coordinator) {
+        Map<String, String> settings = PluginTest.settings(CoveyPlugin.class, coordinator, coordinator.clients);
+        settings.put("spark.covey.mode", "schedule");
+        settings.put("spark.covey.codec", "smart");
+        settings.putAll(forKills());
         settings.put("spark.speculation", "true");
         settings.put("spark.speculation.interval", "100ms");
         settings.put("spark.speculation.quantile", "0.3");
@@ -86,30 +68,23 @@ class TroubleTest {
         return settings;
     }
 
-    @ParameterizedTest
-    @ValueSource(strings = {"schedule", "label"})
-    void resultsStayWhateverHappens(String mode) throws Exception {
-        boolean schedules = mode.equals("schedule");
+    @Test
+    void resultsStayWhateverHappens() throws Exception {
         Trouble trouble = new Trouble();
         String application;
         try (Said said = new Said();
-                Covey.Server coordinator = new Covey.Server(
-                        folder, Cluster.HOSTS.size(), schedules ? "sebf" : "coda:labels=told", List.of());
-                AutoCloseable agents = schedules ? coordinator.agents("none") : () -> {}) {
-            try (SparkSession spark = Cluster.application("trouble " + mode, settings(coordinator, mode))) {
+                Covey.Server coordinator = new Covey.Server(folder, Cluster.HOSTS.size(), "sebf", List.of());
+                AutoCloseable agents = coordinator.agents("none")) {
+            try (SparkSession spark = Cluster.application("trouble", settings(coordinator))) {
                 assertNotNull(agents);
                 application = spark.sparkContext().applicationId();
                 spark.sparkContext().addSparkListener(trouble);
-                if (schedules) {
-                    Covey.await("an executor that has gone because it was idle",
-                            () -> trouble.removedExecutors.get() > 0 ? true : null);
-                    partitionsAreSplitAndReadWhereTheyAre(spark);
-                    slowTasksAreCopied(spark, trouble);
-                }
-                executorsAndTasksAreKilled(spark, trouble, schedules ? coordinator : null);
-                if (schedules) {
-                    Covey.await("nothing that waits", () -> PluginTest.held() == 0 ? true : null);
-                }
+                Covey.await("an executor that has gone because it was idle",
+                        () -> trouble.removedExecutors.get() > 0 ? true : null);
+                partitionsAreSplitAndReadWhereTheyAre(spark);
+                slowTasksAreCopied(spark, trouble);
+                executorsAndTasksAreKilled(spark, trouble, coordinator);
+                Covey.await("nothing that waits", () -> PluginTest.held() == 0 ? true : null);
                 assertEquals(List.of(), Cluster.said(application));
             }
             assertEquals(List.of(), said.lines());
@@ -117,6 +92,17 @@ class TroubleTest {
                 assertFalse(coflow.path("name").asText().startsWith(application), coflow::toString);
             }
         }
+    }
+
+    /** Settings for {@link #executorsAndTasksAreKilled}: small requests, so that tasks are in the midst of them. */
+    static Map<String, String> forKills() {
+        return Map.of(
+                "spark.reducer.maxReqsInFlight", "1",
+                "spark.reducer.maxBlocksInFlightPerAddress", "1",
+                "spark.shuffle.io.maxRetries", "1",
+                "spark.shuffle.io.retryWait", "100ms",
+                // What executors run is in classes of tests.
+                "spark.executor.extraClassPath", System.getProperty("covey.classes"));
     }
 
     private static void partitionsAreSplitAndReadWhereTheyAre(SparkSession spark) {
@@ -175,7 +161,7 @@ class TroubleTest {
      *
      * @param coordinator has the requests wait meanwhile, if there is one
      */
-    private static void executorsAndTasksAreKilled(SparkSession spark, Trouble trouble, Covey.Server coordinator)
+    static void executorsAndTasksAreKilled(SparkSession spark, Trouble trouble, Covey.Server coordinator)
             throws Exception {
         trouble.reading.clear();
         long other = -1;
