@@ -245,9 +245,11 @@ impl Naive<'_> {
         let used = |link: LinkId| users(found, link).values().sum::<f64>() / capacity(link);
         let path = found.path.iter().copied().filter(|&link| link != port);
         let mut own_links: Vec<LinkId> = Vec::new();
-        for it in frame.flows.iter().filter(|it| it.id.coflow == found.id.coflow && it.is_active) {
-            own_links.extend(&it.path);
-        }
+        let plan = if plans.len() == 1 { plans[0] } else { plans[frame.tenant[&found.id.coflow]] };
+        let mut entries = plan.entries.iter();
+        let serves_coflows = entries.all(|(_, entry)| entry.group != Group::AllFlows);
+        let own = frame.flows.iter().filter(|it| it.id.coflow == found.id.coflow && it.is_active);
+        own.filter(|_| serves_coflows).for_each(|it| own_links.extend(&it.path));
         own_links.sort_unstable();
         let mut full = path.chain(own_links).filter(|&link| used(link) >= 1.0 - 1e-6);
         let Some(link) = full.next() else {

@@ -17,7 +17,7 @@
 //!    one cannot use, and does not count;
 //! 4. what then remains of the capacity, if the bottleneck is not full, the last flow cannot use. The first link that is
 //!    *full* says why: first the other links on its path, then, as all flows of a coflow may go together, the links of
-//!    the coflow in the order of the fabric. The remaining time is divided among the coflows whose flows count there, the
+//!    the coflow in the order of the fabric, unless the plan serves all flows as one group. The remaining time is divided among the coflows whose flows count there, the
 //!    coflow itself among them, in proportion to their rates: [`Kind::OtherEnd`];
 //! 5. if no link is full, it goes to [`Kind::Paced`].
 //!
@@ -267,6 +267,9 @@ fn full_link(
     let path = demand.path(demand.position(last.index)).map(|l| demand.links()[l]);
     if let Some(found) = path.filter(|&link| link != bottleneck).find_map(look) {
         return Some(found);
+    }
+    if standings.serves_all_flows(last) {
+        return None;
     }
     let used = used.get_or_insert_with(|| users::all_used(round));
     let links = demand.links().iter().zip(demand.count()).filter(|&(_, &flows)| flows > 0);

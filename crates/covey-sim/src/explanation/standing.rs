@@ -140,6 +140,12 @@ impl<'a> Standings<'a> {
         (!is_planned).then_some(Kind::Undecided)
     }
 
+    /// Whether the plan for a flow serves all flows as one group.
+    pub fn serves_all_flows(&self, flow: FlowId) -> bool {
+        let places = self.plans.get(self.tenant(flow.coflow));
+        places.is_some_and(|places| places.rule_for_all().is_some())
+    }
+
     /// Whether all flows of a coflow stand alike at a link, and belong to one coflow of the workload.
     pub fn stand_alike(&self, id: CoflowId) -> bool {
         let is_whole = self.plans.get(self.tenant(id)).is_none_or(|places| {

@@ -123,18 +123,10 @@ fn first_active_at(demand: &Demand, l: usize) -> Option<usize> {
     first
 }
 
-/// What all flows use of each link, in bytes per second.
+/// What all flows use of each link, in bytes per second, where the plan serves coflows.
 pub(super) fn all_used(round: &Round<'_>) -> Vec<f64> {
     let state = round.state;
     let mut used = vec![0.0; state.fabric().links()];
-    if let Some(running) = round.allocator.priority_flows() {
-        for flow in running.iter() {
-            let demand = state.coflow(flow.coflow).demand();
-            let path = demand.path(flow.position as usize).map(|l| demand.links()[l]);
-            path.for_each(|link| used[link.index()] += flow.rate);
-        }
-        return used;
-    }
     let mut rates = Vec::new();
     for &id in state.present() {
         round.allocator.rates().link_rates(state, id, &mut rates);
