@@ -9,6 +9,7 @@
 //!                                  ▼
 //!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
 //!      Comparisons, one a seed ─▶ Study ────────────────────▶ text table, JSON, HTML page
+//! Run + Spans + queues ─────────▶ trace for Perfetto's viewer
 //! Runs + Explanations ──────────▶ Explanations ─────────────▶ text, JSON, picture
 //! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON
 //! groups of flow records ───────▶ Identification ───────────▶ text, JSON, HTML page
@@ -33,6 +34,7 @@ mod json;
 mod landmarks;
 mod live;
 pub mod palette;
+mod perfetto;
 mod run;
 mod stats;
 mod study;
@@ -62,6 +64,7 @@ pub use jobs::{Jobs, jcts_by_share_s};
 pub use json::write_json;
 pub use landmarks::Landmarks;
 pub use live::{Live, Spread};
+pub use perfetto::write_perfetto;
 pub use run::{Run, RunInfo};
 pub use stats::{Distribution, percentile};
 pub use study::{Seeds, Study, StudySpeedup};

@@ -10,6 +10,7 @@ mod integration;
 mod observer;
 mod outcome;
 mod processors;
+mod queues;
 mod timeline;
 
 pub use engine::{Simulator, simulate};
@@ -17,4 +18,5 @@ pub use error::SimError;
 pub use explanation::{Explainer, Explanation, Kind, Part, Reason};
 pub use observer::{Observer, Round};
 pub use outcome::{CoflowOutcome, CompressionOutcome, Outcome};
+pub use queues::{QueueLengths, Queues};
 pub use timeline::{Span, Timeline};

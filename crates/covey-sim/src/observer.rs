@@ -1,6 +1,7 @@
 //! Observers of a running simulation, for progress, checks and recordings.
 
 use std::ops::ControlFlow;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use covey_alloc::{Allocator, Driver};
 use covey_core::state::State;
@@ -45,5 +46,12 @@ pub trait Observer {
 impl Observer for () {
     fn round(&mut self, _: &Round<'_>) -> ControlFlow<()> {
         ControlFlow::Continue(())
+    }
+}
+
+/// An observer that somebody else reads when the simulation is over.
+impl<O: Observer> Observer for Arc<Mutex<O>> {
+    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
+        self.lock().unwrap_or_else(PoisonError::into_inner).round(round)
     }
 }

@@ -19,6 +19,7 @@ mod identify;
 mod inputs;
 mod outputs;
 mod page;
+mod perfetto;
 mod reproduce;
 mod suggestions;
 mod testbed;

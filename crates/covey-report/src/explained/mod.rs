@@ -132,7 +132,7 @@ impl ExplainedReason {
 }
 
 /// The name of a link: by the host where the trace names it.
-fn link_name(workload: &Workload, fabric: &Fabric, link: LinkId) -> String {
+pub(crate) fn link_name(workload: &Workload, fabric: &Fabric, link: LinkId) -> String {
     let host = fabric.port_of(link).and_then(|port| workload.host(port.0));
     match host {
         Some(host) if fabric.egress_links().contains(&link.index()) => format!("{host} up"),

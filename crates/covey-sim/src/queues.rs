@@ -1,0 +1,51 @@
+//! An observer that records how many coflows are in each queue, over time.
+
+use std::ops::ControlFlow;
+
+use covey_core::Group;
+
+use crate::observer::{Observer, Round};
+
+/// From a time on, so many coflows are in each queue.
+#[derive(Debug, Clone, PartialEq)]
+pub struct QueueLengths {
+    /// In seconds since the start of the trace.
+    pub from_s: f64,
+    /// By queue: coflows that the plan serves as a whole in the layer of this number.
+    pub coflows: Vec<u32>,
+}
+
+/// Records the lengths of queues, which are the layers of the plan.
+#[derive(Debug, Default)]
+pub struct Queues {
+    steps: Vec<QueueLengths>,
+    /// Working memory.
+    now: Vec<u32>,
+}
+
+impl Queues {
+    /// The lengths, in order of time; each differs from the one before.
+    pub fn into_steps(self) -> Vec<QueueLengths> {
+        self.steps
+    }
+}
+
+impl Observer for Queues {
+    fn round(&mut self, round: &Round<'_>) -> ControlFlow<()> {
+        self.now.iter_mut().for_each(|count| *count = 0);
+        for (_, entry) in round.ranking.entries.iter() {
+            if let Group::Coflow(id) = entry.group
+                && round.state.is_present(id)
+            {
+                let layer = entry.layer as usize;
+                self.now.resize(self.now.len().max(layer + 1), 0);
+                self.now[layer] += 1;
+            }
+        }
+        if self.steps.last().is_none_or(|last| last.coflows != self.now) {
+            let from_s = round.now.as_secs();
+            self.steps.push(QueueLengths { from_s, coflows: self.now.clone() });
+        }
+        ControlFlow::Continue(())
+    }
+}
