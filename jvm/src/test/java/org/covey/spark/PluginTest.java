@@ -344,6 +344,7 @@ class PluginTest {
             try (SparkSession spark = Cluster.application("label", settings)) {
                 spark.sparkContext().addSparkListener(counted);
                 assertEquals(results, Queries.run(spark));
+                TroubleTest.partitionsAreSplitAndReadWhereTheyAre(spark);
                 spark.sparkContext().listenerBus().waitUntilEmpty();
                 remote = new TreeMap<>(counted.remoteByStage);
                 stages = counted.stages;

@@ -33,8 +33,8 @@ import org.junit.jupiter.api.io.TempDir;
 import scala.Tuple2;
 
 /**
- * Copies of slow tasks, killed tasks, killed executors, stages that run again, executors that come and go, partitions
- * that are split or read where they are: results are right, and nothing is left waiting or at the coordinator.
+ * Copies of slow tasks, killed tasks, killed executors, stages that run again, executors that come and go: results are
+ * right, and nothing is left waiting or at the coordinator.
  */
 @Tag("one-version")
 class TroubleTest {
@@ -81,7 +81,6 @@ class TroubleTest {
                 spark.sparkContext().addSparkListener(trouble);
                 Covey.await("an executor that has gone because it was idle",
                         () -> trouble.removedExecutors.get() > 0 ? true : null);
-                partitionsAreSplitAndReadWhereTheyAre(spark);
                 slowTasksAreCopied(spark, trouble);
                 executorsAndTasksAreKilled(spark, trouble, coordinator);
                 Covey.await("nothing that waits", () -> PluginTest.held() == 0 ? true : null);
@@ -105,7 +104,8 @@ class TroubleTest {
                 "spark.executor.extraClassPath", System.getProperty("covey.classes"));
     }
 
-    private static void partitionsAreSplitAndReadWhereTheyAre(SparkSession spark) {
+    /** Adaptive execution splits a partition, and then reads partitions where they are. */
+    static void partitionsAreSplitAndReadWhereTheyAre(SparkSession spark) {
         spark.conf().set("spark.sql.adaptive.skewJoin.skewedPartitionThresholdInBytes", "1000");
         spark.conf().set("spark.sql.adaptive.skewJoin.skewedPartitionFactor", "1.5");
         spark.conf().set("spark.sql.adaptive.advisoryPartitionSizeInBytes", "8000");
