@@ -64,7 +64,11 @@ class TrackerTest {
     };
     /** Of three parts, the first has half. */
     private final Tracker tracker =
-            new Tracker("app", registry, (shuffle, count) -> count == 3 ? new double[] {60, 30, 30} : null, PORTS::get, coflows);
+            new Tracker("app", registry, TrackerTest::parts, PORTS::get, coflows);
+
+    private static double[] parts(int shuffle, int count) {
+        return count == 3 ? new double[] {60, 30, 30} : null;
+    }
 
     private void take(Event... events) throws Exception {
         for (Event event : events) {
@@ -219,7 +223,8 @@ class TrackerTest {
         take(new Event.StageBegun(2, 0, 3, List.of(1), 1000L), new Event.StageEnded(2, 0, false, 3500L));
         // The next job names the shuffle by a stage that never runs.
         take(new Event.StageNamed(7, 5), new Event.StageNamed(8, 6), new Event.StageBegun(8, 0, 2, List.of(7), 1000L),
-                new Event.TaskBegun(8, 0, 0, "b"), new Event.TaskEnded(8, 0, "b", 10), new Event.StageEnded(8, 0, false, 3500L));
+                new Event.TaskBegun(8, 0, 0, "b"), new Event.TaskEnded(8, 0, "b", 10),
+                new Event.StageEnded(8, 0, false, 3500L));
         assertEquals(List.of(
                 "register 10 app shuffle 5 read 0 after []",
                 "end 10",
