@@ -28,6 +28,15 @@ pub enum Plot {
         /// Each curve's name and values, in any order.
         curves: Vec<(String, Vec<f64>)>,
     },
+    /// Complementary cumulative distributions over two logarithmic axes: how many take at least so long.
+    Tail {
+        /// What the horizontal axis measures, with its unit.
+        x: String,
+        /// What is counted, such as `coflows`.
+        of: String,
+        /// Each curve's name and values, in any order.
+        curves: Vec<(String, Vec<f64>)>,
+    },
     /// Bars from 1, over a logarithmic axis.
     Bars {
         /// What the bars measure.

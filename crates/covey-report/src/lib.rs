@@ -56,8 +56,8 @@ pub use explained::{Explained, ExplainedPart, ExplainedReason, Explanations};
 pub use figure::{Figure, Plot};
 pub use file::{check_writable, write_file_atomically};
 pub use html::{
-    Appendix, Cell, CellKind, Grid, Part, Row, appendix_page, html_page, identification_page,
-    study_page, whatif_page,
+    Appendix, Cell, CellKind, FigureStyle, Grid, Part, Row, appendix_page, figure_files, html_page,
+    identification_page, study_page, whatif_page,
 };
 pub use identification::{Agreement, Identification, Method, together_table};
 pub use jobs::{Jobs, jcts_by_share_s};

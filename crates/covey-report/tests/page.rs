@@ -170,7 +170,7 @@ fn empty_plots_are_drawn() {
     let mut appendix = appendix();
     for figure in &mut appendix.parts[0].figures {
         match &mut figure.plot {
-            Plot::Cdf { curves, .. } => curves[0].1.clear(),
+            Plot::Cdf { curves, .. } | Plot::Tail { curves, .. } => curves[0].1.clear(),
             Plot::Bars { groups, .. } => groups.clear(),
             Plot::Scatter { points: curves, .. } | Plot::Curves { curves, .. } => curves.clear(),
         }
@@ -231,7 +231,9 @@ fn no_text_of_a_plot_is_cut_off() {
     let far = vec![[1e-4, 1e-4], [1e5, 1e5]];
     for figure in &mut appendix.parts[0].figures {
         match &mut figure.plot {
-            Plot::Cdf { curves, .. } => curves[0].1 = vec![2e-4, 1e5],
+            Plot::Cdf { curves, .. } | Plot::Tail { curves, .. } => {
+                curves[0].1 = vec![2e-4, 1e5];
+            }
             Plot::Bars { groups, .. } => groups[0].1 = vec![1e-4, 1e5],
             Plot::Scatter { points: curves, .. } | Plot::Curves { curves, .. } => {
                 curves[0].1.clone_from(&far);

@@ -470,7 +470,7 @@ fn parts_add_up_on_the_facebook_trace() {
 
 #[facebook_test("takes minutes; make slow")]
 fn explanations_are_those_of_the_full_timeline_on_the_facebook_trace() {
-    let workload = crate::common::facebook(60);
+    let workload = crate::common::facebook(20);
     let some = some_of(&workload);
     for fabric in &fabrics(&workload) {
         for info in covey_sched::policies() {

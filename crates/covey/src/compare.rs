@@ -24,6 +24,7 @@ Examples:
   covey compare trace.txt --policies sebf,aalo,aalo:queues=strict,delta=0 --baseline aalo
   covey compare trace.txt --policies fair,philae:thin=5 --json
   covey compare trace.txt --policies aalo,sebf --fabric leaf-spine:leaves=10,spines=2,hosts=15
+  covey compare trace.txt --figures figures --style page
   covey compare builtin:fb-like:coflows=100 --policies fair,covey,sebf --seeds 20
   covey compare trace.txt --policies fair,aalo,coda --rung mixed-denser --metric metric.json
 In the list, key=value belongs to the policy before it. `covey policies` lists the policies and
@@ -44,7 +45,7 @@ pub struct Compare {
     jobs: Option<NonZeroUsize>,
     /// Compare on this many traces, which differ by their seed: that of --seed, and those after it. The table then says
     /// how certain each difference is
-    #[arg(long, value_name = "N", conflicts_with_all = ["per_coflow", "jct_shares"])]
+    #[arg(long, value_name = "N", conflicts_with_all = ["per_coflow", "jct_shares", "figures"])]
     seeds: Option<u64>,
 }
 

@@ -4,12 +4,25 @@ use std::fs;
 use std::io::ErrorKind;
 use std::path::{Path, PathBuf};
 
-use clap::Args;
-use covey_report::{Comparison, Study, html_page, study_page, write_per_coflow_csv};
+use clap::{Args, ValueEnum};
+use covey_report::{
+    Comparison, FigureStyle, Study, figure_files, html_page, study_page, write_per_coflow_csv,
+};
 
 use crate::failure::Failure;
 use crate::invocation;
 use crate::output;
+
+/// The value of `--style`.
+#[derive(Debug, Clone, Copy, ValueEnum)]
+enum Style {
+    // A column of a page with two, 85 mm.
+    Column,
+    // The width of a page, 170 mm.
+    Page,
+    // A slide.
+    Talk,
+}
 
 /// The outputs of a comparison.
 #[derive(Debug, Args)]
@@ -20,6 +33,12 @@ pub struct Outputs {
     /// Write a page with table and plots that needs no other file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
+    /// Write every figure as SVG and CSV, and the table for LaTeX and Markdown, into this directory
+    #[arg(long, value_name = "DIR")]
+    figures: Option<PathBuf>,
+    /// For what figures are made: their width and the size of their letters
+    #[arg(long, value_enum, ignore_case = true, requires = "figures", default_value_t = Style::Column)]
+    style: Style,
     /// Write a CSV file for each row of the table into this directory, with a line for each coflow
     #[arg(long, value_name = "DIR")]
     per_coflow: Option<PathBuf>,
@@ -37,6 +56,9 @@ impl Outputs {
         let tables = Tables::in_folder(self.per_coflow.as_deref(), labels)?;
         if let Some(file) = &self.report {
             output::check_format("--report", file, output::PAGE)?;
+        }
+        if let Some(folder) = self.figures.as_deref().filter(|folder| !folder.is_dir()) {
+            output::check(folder)?;
         }
         Ok(tables)
     }
@@ -65,6 +87,17 @@ impl Outputs {
             None => comparison,
         };
         tables.write(&comparison)?;
+        if let Some(folder) = &self.figures {
+            let style = match self.style {
+                Style::Column => FigureStyle::Column,
+                Style::Page => FigureStyle::Page,
+                Style::Talk => FigureStyle::Talk,
+            };
+            make(folder)?;
+            for (name, content) in figure_files(&comparison, style) {
+                output::write(&folder.join(name), |out| out.write_all(content.as_bytes()))?;
+            }
+        }
         if let Some(file) = &self.report {
             let page = html_page(&comparison, &invocation::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;

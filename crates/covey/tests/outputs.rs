@@ -239,6 +239,34 @@ fn compare_writes_a_table_for_each_policy() {
 }
 
 #[test]
+fn figures_are_files_for_papers() {
+    let folder = TestFolder::new();
+    let compare = ["compare", "tiny.txt", "--policies", "fair,aalo:delta=0", "--figures", "out"];
+    folder.results(&compare);
+    for name in ["cct", "tail", "speedup", "bins"] {
+        let figure = folder.read(&format!("out/{name}.svg"));
+        assert!(figure.starts_with("<?xml") && figure.contains("width=\"85mm\""), "{figure}");
+        assert!(
+            figure.contains("aalo:delta=0") && !figure.contains("http://www.w3.org/1999"),
+            "{figure}"
+        );
+    }
+    let cct = folder.read("out/cct.csv");
+    let rows: Vec<&str> = cct.lines().collect();
+    assert_eq!((rows.len(), rows[0]), (5, "policy,value,share"));
+    assert!(rows[1].starts_with("fair,") && rows[1].ends_with(",0.5") && rows[2].ends_with(",1"));
+    let tail = folder.read("out/tail.csv");
+    assert!(tail.lines().nth(1).unwrap().ends_with(",1"), "{tail}");
+    let latex = folder.read("out/table.tex");
+    assert!(latex.contains("\\begin{tabular}{lr") && latex.contains("aalo:delta=0 & "), "{latex}");
+    assert!(latex.contains("95 \\%"), "{latex}");
+    let markdown = folder.read("out/table.md");
+    assert!(markdown.starts_with("| policy | mean CCT, s |"), "{markdown}");
+    folder.results(&[&compare[..], &["--style", "talk"]].concat());
+    assert!(folder.read("out/tail.svg").contains("width=\"250mm\""));
+}
+
+#[test]
 fn the_report_needs_nothing_else() {
     let folder = TestFolder::new();
     folder.results(&["compare", "tiny.txt", "--policies", "fair,sebf", "--report", "page.html"]);

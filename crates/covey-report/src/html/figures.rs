@@ -5,6 +5,7 @@ use super::bars;
 use super::cdf::Cdf;
 use super::frame::{BOTTOM, Frame, RIGHT, TOP, left, rounded};
 use super::series::{Series, legend, swatches};
+use crate::stats::sorted;
 use crate::{Figure, Plot};
 use maud::{Markup, html};
 
@@ -24,8 +25,28 @@ pub(super) fn figure(figure: &Figure) -> Markup {
     }
 }
 
+/// The names in the legend of a plot, each with a sample that is 30 wide and 10 high.
+pub(super) fn keys(plot: &Plot) -> Vec<(String, Markup)> {
+    let line = |one: &Series<'_>| {
+        let sample = html! { line class={ "curve " (one.class) } x1="0" y1="5" x2="30" y2="5" {} };
+        (one.label.to_owned(), sample)
+    };
+    match plot {
+        Plot::Cdf { curves, .. } | Plot::Tail { curves, .. } => {
+            series(curves).iter().map(line).collect()
+        }
+        Plot::Curves { curves, .. } => series(curves).iter().map(line).collect(),
+        Plot::Scatter { points, .. } => {
+            series(points).iter().map(|one| (one.label.to_owned(), dot(one))).collect()
+        }
+        Plot::Bars { series, .. } => {
+            (0..).zip(series).map(|(index, name)| (name.clone(), bars::swatch(index))).collect()
+        }
+    }
+}
+
 /// The drawing and its legend.
-fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
+pub(super) fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
     match plot {
         Plot::Cdf { x, of, mark, curves } => {
             let series = series(curves);
@@ -33,6 +54,21 @@ fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
             let curves = series.iter().zip(values).collect();
             let (title, x_label) = (title.to_owned(), x.clone());
             (Cdf { title, x_label, of, mark: *mark, name: None, curves }.draw(), legend(&series))
+        }
+        Plot::Tail { x, of, curves } => {
+            let series = series(curves);
+            let tails: Vec<Vec<[f64; 2]>> = curves.iter().map(|(_, values)| tail(values)).collect();
+            let values = |axis: usize| tails.iter().flatten().map(move |point| point[axis]);
+            let y_axis = LogAxis::covering(values(1), Y_ENDS);
+            let x_axis = LogAxis::covering(values(0), [left(&y_axis), RIGHT]);
+            let inside = html! {
+                @for (one, points) in series.iter().zip(&tails) {
+                    path class={ "curve " (one.class) } d=(path(points, &x_axis, &y_axis)) { title { (one.label) } }
+                }
+            };
+            let y = format!("{of} that take longer (%)");
+            let frame = Frame { title, name: None, x: (x, &x_axis), y: (&y, &y_axis) };
+            (frame.draw(inside), legend(&series))
         }
         Plot::Bars { x, unit, series, groups } => {
             let key = (0..).zip(series).map(|(index, name)| (name.as_str(), bars::swatch(index)));
@@ -72,6 +108,18 @@ fn draw(title: &str, plot: &Plot) -> (Markup, Markup) {
             (frame.draw(inside), legend(&series))
         }
     }
+}
+
+/// The corners of the staircase of the share of values, in percent, that are at least as great.
+fn tail(values: &[f64]) -> Vec<[f64; 2]> {
+    let values = sorted(values.iter().copied().filter(|value| *value > 0.0));
+    let all = values.len() as f64;
+    let share = |k: usize| 100.0 * (all - k as f64) / all;
+    let corners = |(k, value): (usize, &f64)| {
+        let below = (k + 1 < values.len()).then(|| [*value, share(k + 1)]);
+        [Some([*value, share(k)]), below].into_iter().flatten()
+    };
+    values.iter().enumerate().flat_map(corners).collect()
 }
 
 /// A series for each name.

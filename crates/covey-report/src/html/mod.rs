@@ -7,6 +7,7 @@ mod cdf;
 mod data;
 mod document;
 mod figures;
+mod files;
 mod frame;
 mod identification;
 mod series;
@@ -24,6 +25,7 @@ use maud::{Markup, html};
 use series::{Series, legend};
 
 pub use appendix::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
+pub use files::{FigureStyle, figure_files};
 pub use identification::identification_page;
 pub use study::study_page;
 pub use whatif::whatif_page;
