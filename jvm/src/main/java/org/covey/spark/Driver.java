@@ -88,7 +88,7 @@ final class Driver implements DriverPlugin {
             worker = new Worker(tracker, registry, coflows, schedules, chooses ? choices : null, guard);
             worker.start();
             spark.addSparkListener(new Observer(worker, guard));
-            Gauge<Integer> requests = () -> held.values().stream().mapToInt(Integer::intValue).sum();
+            Gauge<Integer> requests = this::held;
             context.metricRegistry().register("held", requests);
             LOG.info("covey: shuffles of {} are registered at {}", application, settings.coordinator());
             if (schedules) {
@@ -138,7 +138,13 @@ final class Driver implements DriverPlugin {
         return waiting;
     }
 
-    private void gone(String executor) {
+    /** The number of requests that executors hold. */
+    int held() {
+        return held.values().stream().mapToInt(Integer::intValue).sum();
+    }
+
+    /** An executor has gone. */
+    void gone(String executor) {
         choices.gone(executor);
         // What it held has gone, too.
         held.remove(executor);

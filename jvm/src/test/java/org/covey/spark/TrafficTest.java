@@ -17,6 +17,7 @@ import org.apache.spark.network.buffer.NioManagedBuffer;
 import org.apache.spark.network.shuffle.BlockFetchingListener;
 import org.apache.spark.network.shuffle.BlockStoreClient;
 import org.apache.spark.network.shuffle.DownloadFileManager;
+import org.apache.spark.scheduler.SparkListenerExecutorRemoved;
 import org.junit.jupiter.api.Test;
 
 /** The bytes of blocks are counted where they come, and added up at the driver. */
@@ -108,6 +109,20 @@ class TrafficTest {
         assertTrue(Transfers.is(Transfers.text(bytes)));
         assertEquals(bytes, Transfers.of(Transfers.text(bytes)));
         assertFalse(Transfers.is(new Gate.Asks("1", "a", 0).text()));
+    }
+
+    @Test
+    void whatAnExecutorHoldsGoesWithIt() {
+        Driver driver = new Driver(new Guard());
+        assertEquals(List.of(), driver.receive(new Gate.Asks("1", "a", 3).text()));
+        driver.receive(new Gate.Asks("2", "b", 1).text());
+        assertEquals(4, driver.held());
+        List<String> gone = new ArrayList<>();
+        Reads reads = new Reads(new Traffic(1), new StageChoices(), gone::add, new Guard());
+        reads.onExecutorRemoved(new SparkListenerExecutorRemoved(0, "1", "killed"));
+        assertEquals(List.of("1"), gone);
+        driver.gone("1");
+        assertEquals(1, driver.held());
     }
 
     @Test
