@@ -259,7 +259,10 @@ fn figures_are_files_for_papers() {
     assert!(tail.lines().nth(1).unwrap().ends_with(",1"), "{tail}");
     let latex = folder.read("out/table.tex");
     assert!(latex.contains("\\begin{tabular}{lr") && latex.contains("aalo:delta=0 & "), "{latex}");
-    assert!(latex.contains("95 \\%"), "{latex}");
+    assert!(latex.contains("95 \\%") && !latex.contains("wall"), "{latex}");
+    // Fair sharing is black, and aalo has its green.
+    let bins = folder.read("out/bins.svg");
+    assert!(bins.contains(".bar.c0{fill:#1a1a1a}.bar.c1{fill:#007d5a}"), "{bins}");
     let markdown = folder.read("out/table.md");
     assert!(markdown.starts_with("| policy | mean CCT, s |"), "{markdown}");
     folder.results(&[&compare[..], &["--style", "talk"]].concat());

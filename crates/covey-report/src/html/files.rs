@@ -1,7 +1,7 @@
 //! The figures of a comparison as files for a paper or a talk.
 
 use super::figures::{draw, keys};
-use crate::palette::{COLOURS, DASHES};
+use crate::palette::{COLOURS, DASHES, styles};
 use crate::table::Table;
 use crate::{Bin, Comparison, Figure, Plot, mean_cct_by_bin};
 use maud::{Markup, PreEscaped, html};
@@ -42,7 +42,9 @@ pub fn figure_files(comparison: &Comparison<'_>, style: FigureStyle) -> Vec<(Str
         files.push((format!("{name}.svg"), svg(&figure, style)));
         files.push((format!("{name}.csv"), csv(&figure.plot)));
     }
-    let table = Table::of(comparison);
+    let mut table = Table::of(comparison);
+    // It differs from run to run.
+    table.columns.retain(|column| column.heading[0] != "wall");
     files.push(("table.tex".to_owned(), latex(&table)));
     files.push(("table.md".to_owned(), markdown(&table)));
     files
@@ -100,7 +102,7 @@ fn svg(figure: &Figure, style: FigureStyle) -> String {
         svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (whole) }
             width={ (width_mm) "mm" } height={ (format!("{:.2}", width_mm * whole / WIDTH)) "mm" }
             role="img" aria-label=(figure.title) {
-            style { (PreEscaped(rules(style))) }
+            style { (PreEscaped(rules(style, &figure.plot))) }
             rect width=(WIDTH) height=(whole) fill="#ffffff" {}
             (PreEscaped(drawing))
             @for (k, (name, sample)) in (0_u32..).zip(&keys) {
@@ -120,7 +122,7 @@ fn drawn_height(drawing: &str) -> f64 {
     height.and_then(|height| height.parse().ok()).unwrap_or(WIDTH)
 }
 
-fn rules(style: FigureStyle) -> String {
+fn rules(style: FigureStyle, plot: &Plot) -> String {
     let (_, letters, line) = style.sizes();
     let mut css = format!(
         "text{{font:{letters}px sans-serif;fill:#1a1a1a}}.middle{{text-anchor:middle}}.end{{text-anchor:end}}\
@@ -129,7 +131,14 @@ fn rules(style: FigureStyle) -> String {
     );
     for (k, colour) in COLOURS.iter().enumerate() {
         let colour = colour.light;
-        let _ = write!(css, ".curve.c{k},.dot.c{k}{{stroke:{colour}}}.bar.c{k}{{fill:{colour}}}");
+        let _ = write!(css, ".curve.c{k},.dot.c{k}{{stroke:{colour}}}");
+    }
+    if let Plot::Bars { series, .. } = plot {
+        // Classes of bars are places in the list.
+        let labels: Vec<&str> = series.iter().map(String::as_str).collect();
+        for (k, style) in styles(&labels, None).into_iter().enumerate() {
+            let _ = write!(css, ".bar.c{k}{{fill:{}}}", COLOURS[style.colour].light);
+        }
     }
     for (k, dashes) in DASHES.iter().enumerate().filter(|(_, dashes)| !dashes.is_empty()) {
         let lengths: Vec<String> = dashes.iter().map(f64::to_string).collect();

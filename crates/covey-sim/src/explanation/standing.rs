@@ -3,7 +3,7 @@
 use std::cmp::Ordering;
 use std::collections::BTreeMap;
 
-use covey_alloc::RunningFlows;
+use covey_alloc::{Running, RunningFlows};
 use covey_core::state::State;
 use covey_core::{CoflowId, Criterion, FlowId, Group, Layers, LinkId, Ranking, Rule, Time};
 
@@ -95,6 +95,8 @@ pub(super) struct Standings<'a> {
     first_flow: &'a [usize],
     /// The flows that run, if all flows are served in order.
     running: Option<&'a RunningFlows>,
+    /// These flows by each link of their paths, in order of links.
+    by_link: Vec<(LinkId, Running)>,
 }
 
 impl<'a> Standings<'a> {
@@ -108,7 +110,21 @@ impl<'a> Standings<'a> {
             tenants => tenants.iter().map(|plan| Places::new(&plan.ranking, slots)).collect(),
         };
         let running = round.allocator.priority_flows();
-        Standings { state, now: round.now, plans, starts_s, first_flow, running }
+        let mut by_link = Vec::new();
+        for flow in running.into_iter().flat_map(RunningFlows::iter) {
+            let demand = state.coflow(flow.coflow).demand();
+            let path = demand.path(flow.position as usize);
+            by_link.extend(path.map(|l| (demand.links()[l], flow)));
+        }
+        by_link.sort_by_key(|&(link, _)| link);
+        Standings { state, now: round.now, plans, starts_s, first_flow, running, by_link }
+    }
+
+    /// The flows that run over a link, if all flows are served in order.
+    pub fn running_at(&self, link: LinkId) -> impl Iterator<Item = Running> + '_ {
+        let first = self.by_link.partition_point(|&(other, _)| other < link);
+        let here = self.by_link[first..].iter().take_while(move |&&(other, _)| other == link);
+        here.map(|&(_, flow)| flow)
     }
 
     fn tenant(&self, id: CoflowId) -> usize {

@@ -95,12 +95,9 @@ fn each_use(
             visit(present.named_place(index).0, FlowId { coflow: id, index }, rate);
         }
     };
-    if let Some(running) = round.allocator.priority_flows() {
-        for flow in running.iter() {
-            let (demand, position) = (state.coflow(flow.coflow).demand(), flow.position as usize);
-            if demand.path(position).any(|l| demand.links()[l] == link) {
-                visit(flow.coflow, position, flow.rate);
-            }
+    if round.allocator.priority_flows().is_some() {
+        for flow in standings.running_at(link) {
+            visit(flow.coflow, flow.position as usize, flow.rate);
         }
         return;
     }
