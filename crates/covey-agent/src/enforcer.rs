@@ -3,9 +3,9 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use covey_proto::{CodecName, FlowAnswer, FlowKey, FlowKeys, OpeningAnswer};
+use covey_proto::{CodecName, FlowAnswer, FlowKey, FlowKeys, OpeningAnswer, Service};
 
-use crate::share::{Progress, Share};
+use crate::progress::Progress;
 
 /// Carries schedules out on a host, and reports what the host's flows do.
 ///
@@ -16,7 +16,7 @@ pub trait Enforcer: Send {
     ///
     /// # Errors
     /// When the host cannot carry it out. The agent logs the error and continues.
-    fn apply(&mut self, holds: (u64, u64), flows: &BTreeMap<FlowKey, Share>) -> io::Result<()>;
+    fn apply(&mut self, holds: (u64, u64), flows: &BTreeMap<FlowKey, Service>) -> io::Result<()>;
 
     /// Reports what has happened to the host's flows since the last call.
     fn progress(&mut self) -> Progress;

@@ -9,13 +9,13 @@ use covey_proto::{
     CodecName, Connected, Direction, Ended, Entry, FlowAnswer, FlowCheck, FlowFacts, FlowKey,
     FlowKeys, FromApp, LOCAL_OPENINGS, LOCAL_START_SMALL, LOCAL_TOKENS, LOCAL_VERSION,
     MAX_LOCAL_FLOWS, Mac, Means, OLDEST_LOCAL, OpeningAnswer, OpeningError, Proof, ProofRefusal,
-    Sent, Side, ToApp, WrongOpening,
+    Sent, Service, Side, ToApp, WrongOpening,
 };
 
 use crate::app_id::AppId;
 use crate::openings::Openings;
+use crate::progress::{Ends, Progress};
 use crate::proofs::{Proofs, Told};
-use crate::share::{Ends, Progress, Share};
 
 /// Maximum number of flows that an application may have open.
 const MAX_FLOWS: usize = 100_000;
@@ -60,7 +60,7 @@ struct News {
     coordinator: bool,
     /// How much of a coflow may be sent by itself.
     start_small: bool,
-    /// Flows whose share has changed.
+    /// Flows that are served otherwise than before.
     changed: BTreeSet<FlowKey>,
     acknowledged: Vec<FlowKey>,
     /// Whether headers of flows show proofs.
@@ -118,7 +118,7 @@ pub struct FlowTable {
     greeting: Greeting,
     coordinator: Coordinator,
     /// The schedule in force.
-    shares: BTreeMap<FlowKey, Share>,
+    services: BTreeMap<FlowKey, Service>,
     apps: BTreeMap<AppId, App>,
     /// The application of each flow. If two have opened a flow, the later one.
     owners: BTreeMap<FlowKey, AppId>,
@@ -144,7 +144,7 @@ impl FlowTable {
         FlowTable {
             greeting: Greeting { port, means, report_every_s },
             coordinator: Coordinator::default(),
-            shares: BTreeMap::new(),
+            services: BTreeMap::new(),
             apps: BTreeMap::new(),
             owners: BTreeMap::new(),
             open: BTreeSet::new(),
@@ -218,8 +218,8 @@ impl FlowTable {
                     return Err(Refused);
                 }
                 app.flows.extend(&keys);
-                // A flow without a share waits until it hears otherwise.
-                app.news.changed.extend(keys.iter().filter(|key| self.shares.contains_key(key)));
+                // A flow that is not served waits until it hears otherwise.
+                app.news.changed.extend(keys.iter().filter(|key| self.services.contains_key(key)));
                 if !app.news.changed.is_empty() {
                     self.woken.insert(id);
                 }
@@ -245,7 +245,7 @@ impl FlowTable {
                     self.owners.insert(ended.key, id);
                     self.open.remove(&ended.key);
                     // If it is opened again, this is not its rate.
-                    self.shares.remove(&ended.key);
+                    self.services.remove(&ended.key);
                     self.openings.closed(id, ended.key);
                     self.unreported.sent.remove(&ended.key);
                     self.moved.extend(self.greeting.means.shapes().then_some((ended.key, None)));
@@ -406,10 +406,10 @@ impl FlowTable {
     }
 
     /// Replaces the schedule with `flows`; every other flow must stop.
-    pub fn apply(&mut self, flows: &BTreeMap<FlowKey, Share>) {
-        let before = std::mem::replace(&mut self.shares, flows.clone());
-        let gone = before.keys().filter(|key| !self.shares.contains_key(key));
-        let others = self.shares.iter().filter(|(key, share)| before.get(key) != Some(share));
+    pub fn apply(&mut self, flows: &BTreeMap<FlowKey, Service>) {
+        let before = std::mem::replace(&mut self.services, flows.clone());
+        let gone = before.keys().filter(|key| !self.services.contains_key(key));
+        let others = self.services.iter().filter(|(key, service)| before.get(key) != Some(service));
         for key in gone.chain(others.map(|(key, _)| key)) {
             let Some(id) = self.owners.get(key) else { continue };
             if let Some(app) = self.apps.get_mut(id).filter(|app| app.flows.contains(key)) {
@@ -510,9 +510,8 @@ impl FlowTable {
             out.push(ToApp::Coordinator { heard: joined, codec });
         }
         let entries = changed.into_iter().map(|key| {
-            let waits = Share { layer: 0, rate: 0.0, codec: None };
-            let Share { layer, rate, codec } = self.shares.get(&key).copied().unwrap_or(waits);
-            Entry { key, layer, rate, codec }
+            let service = self.services.get(&key).copied().unwrap_or(Service::NONE);
+            Entry { key, service }
         });
         let entries: Vec<Entry> = entries.collect();
         out.extend(entries.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Shares(some.to_vec())));

@@ -22,11 +22,11 @@ mod names;
 mod openings;
 #[cfg(feature = "session")]
 mod processor;
+mod progress;
 mod proofs;
 #[cfg(feature = "session")]
 mod session;
 mod shaper;
-mod share;
 #[cfg(feature = "session")]
 mod socket;
 mod watch;
@@ -41,9 +41,9 @@ pub use flow_table::{FlowTable, Refused};
 pub use local::Local;
 #[cfg(feature = "session")]
 pub use processor::Processors;
+pub use progress::{Ends, Progress};
 #[cfg(feature = "session")]
 pub use session::{JoinError, Joining, run, run_woken};
 pub use shaper::{ShapedFlows, Shaper};
-pub use share::{Ends, Progress, Share};
 #[cfg(feature = "session")]
 pub use socket::SocketOptions;

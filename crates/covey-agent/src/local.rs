@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use covey_api::hmac_sha256;
 use covey_door::{Door, Guest, Peer, Reason, Refusals};
-use covey_proto::{Decoder, FlowKey, FromApp, Means, ToApp, encode};
+use covey_proto::{Decoder, FlowKey, FromApp, Means, Service, ToApp, encode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
@@ -21,9 +21,9 @@ use crate::enforcer::{CoordinatorEvent, Enforcer};
 use crate::flow_table::{FlowTable, Refused};
 use crate::kept_keys::KeptKeys;
 use crate::openings::MAX_ENDS;
+use crate::progress::Progress;
 use crate::proofs::TICKS_A_SECOND;
 use crate::shaper::{ShapedFlows, Shaper};
-use crate::share::{Progress, Share};
 use crate::socket::{Bound, SocketOptions, bind};
 
 /// How long the coordinator may be away before applications are told. After a mere restart of the coordinator,
@@ -181,7 +181,7 @@ impl Drop for Local {
 }
 
 impl Enforcer for Local {
-    fn apply(&mut self, _: (u64, u64), flows: &BTreeMap<FlowKey, Share>) -> io::Result<()> {
+    fn apply(&mut self, _: (u64, u64), flows: &BTreeMap<FlowKey, Service>) -> io::Result<()> {
         // The shaper first: when a flow is told that it may send, its rate must be in force.
         if let Some(shaping) = &mut self.shaping {
             shaping.flows.schedule.clone_from(flows);

@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use covey_proto::{Ended, FlowAnnouncement, FlowId, FlowKey, Sent};
 
-use crate::share::Progress;
+use crate::progress::Progress;
 
 /// What flows are called.
 ///

@@ -2,9 +2,9 @@
 
 use std::collections::BTreeMap;
 
-use covey_proto::FlowKey;
+use covey_proto::{FlowKey, Service};
 
-use crate::share::{Ends, Share};
+use crate::progress::Ends;
 
 /// Keeps the rates of flows outside their sockets, for example in the kernel's queues. [`crate::Local`] does
 /// everything else: it tells applications what to send, and reports what they send.
@@ -20,7 +20,7 @@ pub struct ShapedFlows {
     /// The connections of open flows.
     pub ends: BTreeMap<FlowKey, Ends>,
     /// The schedule in force.
-    pub schedule: BTreeMap<FlowKey, Share>,
-    /// Whether there is a session with the coordinator. Without one, a flow without a share is not held.
+    pub schedule: BTreeMap<FlowKey, Service>,
+    /// Whether there is a session with the coordinator. Without one, a flow without a rate is not held.
     pub joined: bool,
 }

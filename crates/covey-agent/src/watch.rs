@@ -10,9 +10,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::RangeInclusive;
 
-use covey_proto::{FlowKey, Use, Uses};
-
-use crate::share::Share;
+use covey_proto::{FlowKey, Service, Use, Uses};
 
 /// Bytes that a flow may give to its socket at once. A slow flow is silent for the time that these take.
 const SLICE: f64 = 32.0 * 1024.0;
@@ -82,11 +80,11 @@ impl Watch {
     }
 
     /// Replaces the flows that have a rate.
-    pub fn served(&mut self, flows: &BTreeMap<FlowKey, Share>) {
+    pub fn served(&mut self, flows: &BTreeMap<FlowKey, Service>) {
         let mut before = std::mem::take(&mut self.served);
-        for (&key, share) in flows.iter().filter(|(_, share)| share.rate > 0.0) {
+        for (&key, service) in flows.iter().filter(|(_, service)| service.rate > 0.0) {
             let since_s = before.remove(&key).map_or(self.now_s, |served| served.since_s);
-            self.served.insert(key, Served { rate: share.rate, since_s });
+            self.served.insert(key, Served { rate: service.rate, since_s });
         }
     }
 
@@ -264,8 +262,8 @@ mod tests {
     const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
     const C: FlowKey = FlowKey { coflow: 1, flow: 2 };
 
-    fn at_rate(rate: f64, keys: &[FlowKey]) -> BTreeMap<FlowKey, Share> {
-        keys.iter().map(|key| (*key, Share { layer: 0, rate, codec: None })).collect()
+    fn at_rate(rate: f64, keys: &[FlowKey]) -> BTreeMap<FlowKey, Service> {
+        keys.iter().map(|key| (*key, Service { layer: 0, rate, codec: None })).collect()
     }
 
     /// A watch that calls flows idle after a second, of a coflow with two flows that have a rate.

@@ -28,7 +28,8 @@ fn welcome() -> ToAgent {
 }
 
 fn schedule(version: u64, set: &[FlowKey], removed: &[FlowKey]) -> ToAgent {
-    let entry = |&key: &FlowKey| Entry { key, layer: 0, rate: 1e6, codec: None };
+    let entry =
+        |&key: &FlowKey| Entry { key, service: Service { layer: 0, rate: 1e6, codec: None } };
     let (set, removed) = (set.iter().map(entry).collect(), removed.to_vec());
     ToAgent::Schedule(Schedule { epoch: 1, version, base: version - 1, set, removed })
 }

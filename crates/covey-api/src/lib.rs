@@ -16,6 +16,7 @@ mod credential_error;
 mod credentials;
 #[cfg(feature = "client")]
 mod endpoint;
+mod limits;
 #[cfg(feature = "client")]
 mod mac;
 mod overview;
@@ -30,6 +31,7 @@ mod settings;
 mod spec;
 mod status;
 
+pub use limits::{LimitError, Limits, Ports};
 pub use overview::{CoordinatorStatus, FullLink, Waiting};
 pub use problem::Problem;
 pub use serde_objects::Object;

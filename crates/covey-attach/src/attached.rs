@@ -5,9 +5,9 @@ use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::time::{Duration, Instant};
 
-use covey_agent::{CoordinatorEvent, Enforcer, Progress, Share};
+use covey_agent::{CoordinatorEvent, Enforcer, Progress};
 use covey_client::mark_of;
-use covey_proto::FlowKey;
+use covey_proto::{FlowKey, Service};
 
 use crate::connection::{Connection, UNPACED};
 use crate::connects::{Connects, Established};
@@ -35,7 +35,7 @@ const MAX_YOUNG: usize = 4096;
 const LEAST: f64 = 16.0 * 1024.0;
 
 /// The rate of an idle flow, in bytes per second: that of a burst of 64 KiB in 20 ms. At the rate of
-/// [`Share::PROBE`] its next burst would be four seconds away, also after the flow has been given a rate again, and so
+/// [`Service::PROBE`] its next burst would be four seconds away, also after the flow has been given a rate again, and so
 /// the flow would be idle again.
 const PROBE: f64 = 50.0 * 64.0 * 1024.0;
 
@@ -103,7 +103,7 @@ pub struct Attached {
     /// What is done to flows, by their numbers.
     done: BTreeMap<u64, Done>,
     /// Flows that were to be served otherwise, and whose files were not known.
-    waiting: BTreeMap<u64, Option<Share>>,
+    waiting: BTreeMap<u64, Option<Service>>,
     started: Instant,
     next_look: Instant,
     next_look_at_young: Instant,
@@ -298,15 +298,15 @@ impl Attached {
         }
     }
 
-    /// Has a flow sent as its share says; `None`: as if it were not attached. What cannot be done is tried again at the
+    /// Has a flow sent as it is served; `None`: as if it were not attached. What cannot be done is tried again at the
     /// next look. A flow is held only if it can be let go: if one of its processes shows the socket.
-    fn serve(&mut self, number: u64, share: Option<Share>) {
+    fn serve(&mut self, number: u64, service: Option<Service>) {
         self.waiting.remove(&number);
         let Some(flow) = self.flows.open().get(&number).copied() else { return };
-        let wanted = share.map(|share| match share.rate {
-            _ if share == Share::PROBE => Done::Paced { rate: PROBE, mark: None },
+        let wanted = service.map(|service| match service.rate {
+            _ if service == Service::PROBE => Done::Paced { rate: PROBE, mark: None },
             rate if rate >= LEAST => {
-                Done::Paced { rate, mark: self.marks.then(|| mark_of(Some(share.layer))) }
+                Done::Paced { rate, mark: self.marks.then(|| mark_of(Some(service.layer))) }
             }
             _ => Done::Held,
         });
@@ -321,7 +321,7 @@ impl Attached {
             self.done.remove(&number);
         }
         let Some(socket) = self.socket(flow.inode, number) else {
-            self.waiting.insert(number, share);
+            self.waiting.insert(number, service);
             return;
         };
         let served = match wanted {
@@ -338,7 +338,7 @@ impl Attached {
             (Err(_), _) => {
                 // The process may have closed its socket, while another one has it still.
                 self.files.remove(&flow.inode);
-                self.waiting.insert(number, share);
+                self.waiting.insert(number, service);
             }
             (Ok(()), Some(done)) => _ = self.done.insert(number, done),
             (Ok(()), None) => _ = self.done.remove(&number),
@@ -382,17 +382,19 @@ impl Attached {
 }
 
 impl Enforcer for Attached {
-    fn apply(&mut self, _: (u64, u64), flows: &BTreeMap<FlowKey, Share>) -> io::Result<()> {
+    fn apply(&mut self, _: (u64, u64), flows: &BTreeMap<FlowKey, Service>) -> io::Result<()> {
         if let Some(hold) = &mut self.hold {
             hold.renew();
         }
-        let listed = flows.iter().filter_map(|(key, share)| Some((key.number()?, *share)));
-        let listed: BTreeMap<u64, Share> = listed.collect();
+        let listed = flows.iter().filter_map(|(key, service)| Some((key.number()?, *service)));
+        let listed: BTreeMap<u64, Service> = listed.collect();
         let others = self.done.keys().filter(|number| !listed.contains_key(number));
         let free: Vec<u64> = others.copied().collect();
         let all = free.into_iter().map(|number| (number, None));
-        let all = all.chain(listed.into_iter().map(|(number, share)| (number, Some(share))));
-        all.collect::<Vec<_>>().into_iter().for_each(|(number, share)| self.serve(number, share));
+        let all = all.chain(listed.into_iter().map(|(number, service)| (number, Some(service))));
+        all.collect::<Vec<_>>()
+            .into_iter()
+            .for_each(|(number, service)| self.serve(number, service));
         Ok(())
     }
 
@@ -419,7 +421,7 @@ impl Enforcer for Attached {
         }
         let progress = self.look().unwrap_or_else(not_seen);
         self.let_orphans_go();
-        self.waiting.clone().into_iter().for_each(|(number, share)| self.serve(number, share));
+        self.waiting.clone().into_iter().for_each(|(number, service)| self.serve(number, service));
         // Only those who observe want them.
         self.take_over();
         progress

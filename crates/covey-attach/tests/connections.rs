@@ -8,7 +8,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use covey_agent::{Enforcer, Share};
+use covey_agent::Enforcer;
 use covey_attach::attached::{Attached, Ignored, release};
 use covey_attach::connection::UNPACED;
 use covey_attach::connects::{Connects, Established};
@@ -16,7 +16,7 @@ use covey_attach::hold::Hold;
 use covey_attach::pace::Socket;
 use covey_attach::sockets::Sockets;
 use covey_attach::target::Target;
-use covey_proto::FlowKey;
+use covey_proto::{FlowKey, Service};
 
 /// A connection to this process whose other side reads all that comes, and counts it.
 fn connection() -> (TcpStream, Arc<AtomicU64>) {
@@ -114,8 +114,8 @@ fn number(attached: &mut Attached, port: u16) -> u64 {
     panic!("port {port} was not seen")
 }
 
-fn share(number: u64, rate: f64) -> BTreeMap<FlowKey, Share> {
-    BTreeMap::from([(FlowKey::of_number(number), Share { layer: 0, rate, codec: None })])
+fn service(number: u64, rate: f64) -> BTreeMap<FlowKey, Service> {
+    BTreeMap::from([(FlowKey::of_number(number), Service { layer: 0, rate, codec: None })])
 }
 
 /// Rates are taken back of all sockets of the process: tests of rates come one after the other.
@@ -192,13 +192,13 @@ fn a_flow_is_held_paced_and_left_as_it_was() {
         Attached::new(own(), Ignored::default(), Some(hold), None).expect("INET_DIAG");
     let number = number(&mut attached, sender.port());
     let free = sender.rate();
-    attached.apply((1, 1), &share(number, 0.0)).expect("a schedule");
+    attached.apply((1, 1), &service(number, 0.0)).expect("a schedule");
     assert_eq!(sender.rate_under(&mut attached), 0.0, "it is held");
-    attached.apply((1, 2), &share(number, 4e6)).expect("a schedule");
+    attached.apply((1, 2), &service(number, 4e6)).expect("a schedule");
     let paced = sender.rate();
     assert!((1e6..8e6).contains(&paced), "{paced} of {free} bytes a second");
     assert_eq!(max_pace(sender.port()), 4_000_000);
-    attached.apply((1, 3), &share(number, 0.0)).expect("a schedule");
+    attached.apply((1, 3), &service(number, 0.0)).expect("a schedule");
     assert_eq!(sender.rate_under(&mut attached), 0.0, "it is held again");
     // The end of the one who holds lets it go.
     drop(attached);
@@ -219,7 +219,7 @@ fn an_agent_that_does_not_run_holds_nobody() {
     let mut attached =
         Attached::new(own(), Ignored::default(), Some(hold), None).expect("INET_DIAG");
     let number = number(&mut attached, sender.port());
-    attached.apply((1, 1), &share(number, 0.0)).expect("a schedule");
+    attached.apply((1, 1), &service(number, 0.0)).expect("a schedule");
     assert_eq!(sender.rate_under(&mut attached), 0.0, "it is held");
     // The lease is over after a quarter of a second, and TCP tries again twice a second.
     thread::sleep(Duration::from_secs(1));
@@ -246,8 +246,8 @@ fn packets_are_marked_by_layer_if_that_is_wanted_and_later_as_their_program_want
     let mut attached = attached.with_marks();
     let number = number(&mut attached, sender.port());
     let in_layer = |layer: u32, rate: f64| {
-        let share = Share { layer, rate, codec: None };
-        BTreeMap::from([(FlowKey::of_number(number), share)])
+        let service = Service { layer, rate, codec: None };
+        BTreeMap::from([(FlowKey::of_number(number), service)])
     };
     for (layer, expected) in [(0, 0xe0), (1, 0xc0), (9, 0x20)] {
         attached.apply((1, 1), &in_layer(layer, 4e6)).expect("a schedule");

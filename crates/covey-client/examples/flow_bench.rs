@@ -1,6 +1,6 @@
 //! Measures docs/measurements/client-library.md: the library beside plain TCP, compression, pacing,
 //! reaction, and an agent with a thousand flows; with the argument `beside-tcp` or `rates` that part alone.
-//! `make flow-bench` runs it.
+//! `make measure WHAT=flows` runs it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
@@ -8,11 +8,11 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
-use covey_agent::{CoordinatorEvent, Enforcer, Joining, Local, Processors, Share};
+use covey_agent::{CoordinatorEvent, Enforcer, Joining, Local, Processors};
 use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Listener, Options, TlsFiles};
 use covey_proto::{
-    CodecName, Decoder, Entry, FlowKey, FromAgent, Means, Schedule, ToAgent, VERSION, Welcome,
-    encode,
+    CodecName, Decoder, Entry, FlowKey, FromAgent, Means, Schedule, Service, ToAgent, VERSION,
+    Welcome, encode,
 };
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -186,9 +186,9 @@ impl Paced {
     /// Gives the flow a rate in bytes per second, or none. Returns the time.
     fn rate(&mut self, rate: Option<f64>) -> std::io::Result<u64> {
         self.version += 1;
-        let share = rate.map(|rate| (self.key, Share { layer: 0, rate, codec: self.codec }));
+        let service = rate.map(|rate| (self.key, Service { layer: 0, rate, codec: self.codec }));
         let now = self.began.elapsed().as_nanos() as u64;
-        self.agent.apply((1, self.version), &share.into_iter().collect())?;
+        self.agent.apply((1, self.version), &service.into_iter().collect())?;
         Ok(now)
     }
 
@@ -275,8 +275,8 @@ async fn incompressible(folder: &Path) -> Result<(), Failure> {
         let is_tried = matches!(flow % 4, 1 | 2);
         let codec = is_tried.then_some(CodecName::Lz4);
         let key = FlowKey { coflow: 1, flow };
-        let share = Share { layer: 0, rate: 1e12, codec };
-        agent.apply((1, u64::from(flow) + 1), &[(key, share)].into())?;
+        let service = Service { layer: 0, rate: 1e12, codec };
+        agent.apply((1, u64::from(flow) + 1), &[(key, service)].into())?;
         let coflow = client.join(1);
         let mut sender = coflow.open(flow, listener.local_addr(), Some(BYTES as u64), b"").await?;
         let reader = tokio::spawn(drain(next(&mut listener).await?));

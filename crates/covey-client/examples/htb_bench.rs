@@ -13,9 +13,9 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::{Duration, Instant, SystemTime};
 
-use covey_agent::{CoordinatorEvent, Ends, Enforcer, Htb, Local, Share, Tree};
+use covey_agent::{CoordinatorEvent, Ends, Enforcer, Htb, Local, Tree};
 use covey_client::{Client, FlowReceiver, FlowSender, Incoming, Options};
-use covey_proto::{FlowKey, Means};
+use covey_proto::{FlowKey, Means, Service};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 type Failure = Box<dyn std::error::Error + Send + Sync>;
@@ -198,8 +198,8 @@ impl Flows {
     }
 }
 
-fn schedule(to: &mut dyn Enforcer, version: u64, shares: &[Share]) -> std::io::Result<()> {
-    let flows = shares.iter().zip(0..).map(|(share, flow)| (key(flow), *share)).collect();
+fn schedule(to: &mut dyn Enforcer, version: u64, services: &[Service]) -> std::io::Result<()> {
+    let flows = services.iter().zip(0..).map(|(service, flow)| (key(flow), *service)).collect();
     to.apply((1, version), &flows)
 }
 
@@ -215,7 +215,7 @@ async fn rates(device: &str, address: &str, sink: &mut Sink) -> Result<(), Failu
         version += 1;
         // In place of the session, which asks for progress when a flow is opened.
         htb.progress();
-        schedule(htb, version, &[Share { layer: 0, rate: mbps * 1e6 / 8.0, codec: None }])
+        schedule(htb, version, &[Service { layer: 0, rate: mbps * 1e6 / 8.0, codec: None }])
     };
 
     println!("| scheduled, Mbit/s | received, Mbit/s | error |\n|--:|--:|--:|");
@@ -301,12 +301,12 @@ fn changes(device: &str) -> Result<(), Failure> {
         };
         for (name, rate) in [("1,000 flows opened", 1e5), ("1,000 rates changed", 2e5)] {
             for flow in 0..1000 {
-                let share = Share { layer: 0, rate: rate + f64::from(round), codec: None };
-                tree.set(key(flow), ends(flow)?, share);
+                let service = Service { layer: 0, rate: rate + f64::from(round), codec: None };
+                tree.set(key(flow), ends(flow)?, service);
             }
             step(name, &mut tree)?;
         }
-        tree.set(key(0), ends(0)?, Share { layer: 0, rate: 3e5, codec: None });
+        tree.set(key(0), ends(0)?, Service { layer: 0, rate: 3e5, codec: None });
         step("1 rate changed", &mut tree)?;
         (0..1000).for_each(|flow| tree.remove(key(flow)));
         step("1,000 flows ended", &mut tree)?;
@@ -329,13 +329,15 @@ async fn marks(address: &str, sink: &mut Sink) -> Result<(), Failure> {
     let client = client(Some(socket)).await?;
     let flows = Flows::open(&client, address, 2).await?;
     let mut at = Vec::new();
-    let (high, low) =
-        (Share { layer: 0, rate: 1.0, codec: None }, Share { layer: 5, rate: 1.0, codec: None });
+    let (high, low) = (
+        Service { layer: 0, rate: 1.0, codec: None },
+        Service { layer: 5, rate: 1.0, codec: None },
+    );
     let turns = 40;
     for turn in 0..turns {
-        let shares = if turn % 2 == 0 { [high, low] } else { [low, high] };
+        let services = if turn % 2 == 0 { [high, low] } else { [low, high] };
         at.push(now());
-        schedule(&mut local, turn + 1, &shares)?;
+        schedule(&mut local, turn + 1, &services)?;
         tokio::time::sleep(Duration::from_millis(500)).await;
     }
     at.push(now());

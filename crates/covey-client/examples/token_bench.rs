@@ -1,5 +1,5 @@
 //! Measures docs/measurements/client-library.md: large and small flows between two hosts, under coordinators that differ in
-//! `--flow-tokens`, by turns. `make token-bench` starts them, and runs it.
+//! `--flow-tokens`, by turns. `make measure WHAT=tokens` starts them, and runs it.
 //!
 //!     token_bench NAME=ADDRESS=FOLDER[=CERTIFICATES] …
 //!

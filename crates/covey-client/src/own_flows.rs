@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use covey_proto::{
     CodecName, Connected, Ended, Entry, FlowKey, FlowOpening, FromApp, LOCAL_OPENINGS,
-    LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL_FLOWS, Means, OLDEST_LOCAL, Sent, ToApp,
+    LOCAL_TOKENS, LOCAL_VERSION, MAX_LOCAL_FLOWS, Means, OLDEST_LOCAL, Sent, Service, ToApp,
 };
 
 use crate::connection::Connection;
@@ -46,7 +46,7 @@ impl fmt::Display for Scheduled {
 struct SendingFlow {
     gate: Arc<Gate>,
     /// The agent's last message about the flow.
-    entry: Option<Entry>,
+    service: Option<Service>,
     /// Whether it is opened rightly, and needed.
     opening: Arc<Opening>,
     /// When the flow was opened, or this agent was told of it.
@@ -122,7 +122,7 @@ impl OwnFlows {
 
     /// Sets a flow's gate.
     fn set_gate(&self, flow: &SendingFlow) {
-        let served = flow.entry.filter(|entry| entry.rate > 0.0);
+        let served = flow.service.filter(|service| service.rate > 0.0);
         // A flow that may be opened wrongly has no use for a rate: it may be that of an earlier opening.
         let is_asked = self.checks_openings && !flow.opening.is_right();
         let state = match (self.scheduled(), served) {
@@ -131,17 +131,17 @@ impl OwnFlows {
                 SendState::Unmentioned { since: flow.since, free: self.start_small }
             }
             (Scheduled::NoAgent | Scheduled::ByReceivers, _) => SendState::Free,
-            (_, Some(Entry { rate, .. })) => SendState::Paced(rate),
+            (_, Some(Service { rate, .. })) => SendState::Paced(rate),
             (Scheduled::NoCoordinator, _) => SendState::Free,
-            (Scheduled::Yes, None) if flow.entry.is_some() => SendState::Waits,
+            (Scheduled::Yes, None) if flow.service.is_some() => SendState::Waits,
             (Scheduled::Yes, None) => {
                 SendState::Unmentioned { since: flow.since, free: self.start_small }
             }
         };
         let means = self.agent.map_or(Means::Pacing, |(means, _)| means);
-        let codec = served.filter(|_| self.agent.is_some()).and_then(|entry| entry.codec);
+        let codec = served.filter(|_| self.agent.is_some()).and_then(|service| service.codec);
         flow.gate.set_codec(codec);
-        flow.gate.set(state, served.map(|entry| entry.layer), means);
+        flow.gate.set(state, served.map(|service| service.layer), means);
     }
 
     /// Agent or coordinator has come or gone: logs that once, and sets all gates.
@@ -169,7 +169,7 @@ impl OwnFlows {
         self.start_small = 0;
         let now = Instant::now();
         for flow in self.flows.values_mut() {
-            (flow.entry, flow.since) = (None, now);
+            (flow.service, flow.since) = (None, now);
         }
         let over = self.unacknowledged.iter().map(|(&key, &sent)| News::Ended(ended(key, sent)));
         let asked = if self.checks_openings { self.openings.ask_again() } else { Vec::new() };
@@ -220,7 +220,7 @@ impl OwnFlows {
         let of_coflow = other.map_or_else(Arc::default, |(_, flow)| flow.gate.of_coflow());
         let gate = Arc::new(Gate::new(connection, SendState::Free, of_coflow));
         let since = Instant::now();
-        let flow = SendingFlow { gate: gate.clone(), entry: None, opening, since };
+        let flow = SendingFlow { gate: gate.clone(), service: None, opening, since };
         self.set_gate(&flow);
         self.flows.insert(key, flow);
         self.note(News::Opened(key));
@@ -337,8 +337,8 @@ impl OwnFlows {
                 self.changed();
             }
             ToApp::Shares(entries) => {
-                for entry in entries {
-                    self.change(entry.key, |flow| flow.entry = Some(entry));
+                for Entry { key, service } in entries {
+                    self.change(key, |flow| flow.service = Some(service));
                 }
             }
             ToApp::Acknowledged(keys) => {

@@ -5,12 +5,12 @@ use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
-use covey_agent::{CoordinatorEvent, Enforcer, Local, Share};
+use covey_agent::{CoordinatorEvent, Enforcer, Local};
 use covey_client::{
     Blocks, Client, FlowReceiver, FlowSender, Incoming, Listener, Mode, Options, StreamSetup,
     TlsFiles,
 };
-use covey_proto::{CodecName, FlowKey, Means};
+use covey_proto::{CodecName, FlowKey, Means, Service};
 use rcgen::{BasicConstraints, CertificateParams, ExtendedKeyUsagePurpose, IsCa, Issuer, KeyPair};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -171,9 +171,9 @@ async fn a_flow_waits_for_its_share_and_is_compressed_as_without_tls() {
     let mut first = [0; 1];
     let early = tokio::time::timeout(Duration::from_millis(100), receiver.read(&mut first)).await;
     assert!(early.is_err(), "it has not waited");
-    let share = Share { layer: 0, rate: 1e9, codec: Some(CodecName::Lz4) };
+    let service = Service { layer: 0, rate: 1e9, codec: Some(CodecName::Lz4) };
     let key = FlowKey { coflow: 1, flow: 0 };
-    agent.apply((1, 1), &BTreeMap::from([(key, share)])).expect("told");
+    agent.apply((1, 1), &BTreeMap::from([(key, service)])).expect("told");
     let mut read = Vec::new();
     receiver.read_to_end(&mut read).await.expect("it sends");
     assert!(read == data, "other bytes came");

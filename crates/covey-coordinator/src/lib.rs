@@ -7,34 +7,22 @@
 //! connection.
 
 #[cfg(feature = "server")]
-mod authority;
-#[cfg(feature = "server")]
 mod connections;
 mod driver;
 #[cfg(feature = "server")]
-mod flow_secret;
-#[cfg(feature = "server")]
-mod hex;
-#[cfg(feature = "server")]
 mod journal;
 mod layers;
-mod limits;
 mod ranges;
 mod record;
 #[cfg(feature = "server")]
 mod relay;
-#[cfg(feature = "server")]
-mod reload;
 mod request;
 #[cfg(feature = "server")]
 mod server;
 mod state;
-#[cfg(feature = "server")]
-mod tokens;
 
 pub use driver::{Driver, Scheduler};
 pub use layers::LayerOf;
-pub use limits::{LimitError, Limits, Ports};
 pub use record::{Digest, Key, Lease, Record, Registrant, Summary};
 pub use request::{Answer, Client, List, MakePage, Reply, Request};
 pub use state::{
@@ -43,10 +31,6 @@ pub use state::{
 };
 
 #[cfg(feature = "server")]
-pub use authority::{
-    AgentCertificates, Authority, Certificate, Issued, Owner, OwnerError, Serial, VALIDITY, is_name,
-};
-#[cfg(feature = "server")]
 pub use journal::{Copied, Damage, Inspection, JournalError, Repaired};
 #[cfg(feature = "server")]
 pub use journal::{inspect, repair, restore, snapshot};
@@ -54,7 +38,3 @@ pub use journal::{inspect, repair, restore, snapshot};
 pub use relay::{Relay, RelayConfig, RelayError};
 #[cfg(feature = "server")]
 pub use server::{Control, ServeError, Server, ServerConfig};
-#[cfg(feature = "server")]
-pub use tokens::{
-    NewToken, Right, Rights, RightsError, TokenEntry, TokenFile, is_tenant_name, is_token_name,
-};

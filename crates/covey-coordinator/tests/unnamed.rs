@@ -5,13 +5,13 @@ mod common;
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
-use covey_agent::{Agent, Progress, Share};
+use covey_agent::{Agent, Progress};
 use covey_api::FlowEnds;
 use covey_coordinator::{
     Answer, Client, Config, CoordinatorState, List, Output, Registrant, Reply, Request,
 };
 use covey_core::{Fabric, Time};
-use covey_proto::{Appearance, Ended, FlowKey, FromAgent, Hello, Sent, ToAgent};
+use covey_proto::{Appearance, Ended, FlowKey, FromAgent, Hello, Sent, Service, ToAgent};
 
 use common::Wired;
 
@@ -90,8 +90,8 @@ impl World {
     }
 
     /// How a host serves a flow; `None`: nobody holds it.
-    fn share(&self, (port, key): (usize, FlowKey)) -> Option<f64> {
-        self.wired.agents[port].served().get(&key).map(|share: &Share| share.rate)
+    fn service(&self, (port, key): (usize, FlowKey)) -> Option<f64> {
+        self.wired.agents[port].served().get(&key).map(|service: &Service| service.rate)
     }
 
     /// All hosts send for a while as they are told.
@@ -102,7 +102,7 @@ impl World {
             let mut progress = Progress::default();
             for ((_, number), flow) in self.flows.range_mut((port, 0)..=(port, u64::MAX)) {
                 let key = FlowKey::of_number(*number);
-                let rate = served.get(&key).map_or(FREE, |share| share.rate);
+                let rate = served.get(&key).map_or(FREE, |service| service.rate);
                 flow.sent = (flow.sent + rate * seconds).min(flow.size);
                 let bytes = flow.sent;
                 if bytes >= flow.size {
@@ -135,21 +135,24 @@ fn flows_that_begin_together_are_a_coflow_and_the_first_one_goes_first() {
     let mut world = World::new(CODA, 4);
     let first = world.begin(1e7, &[(0, 2), (1, 2)]);
     // Before the next round of the policy they belong to nothing, and nobody holds them.
-    assert_eq!(first.iter().map(|&it| world.share(it)).collect::<Vec<_>>(), [None, None]);
+    assert_eq!(first.iter().map(|&it| world.service(it)).collect::<Vec<_>>(), [None, None]);
     world.pass(0.5);
-    assert_eq!(first.iter().map(|&it| world.share(it)).collect::<Vec<_>>(), [Some(RATE / 2.0); 2]);
+    assert_eq!(
+        first.iter().map(|&it| world.service(it)).collect::<Vec<_>>(),
+        [Some(RATE / 2.0); 2]
+    );
     assert_eq!(world.wired.core.population().coflows, 1);
     let second = world.begin(1e7, &[(3, 2), (3, 2)]);
     world.pass(0.1);
     assert_eq!(world.wired.core.population().coflows, 2);
-    let shares = |world: &World, of: &[(usize, FlowKey)]| {
-        of.iter().map(|&it| world.share(it)).collect::<Vec<_>>()
+    let services = |world: &World, of: &[(usize, FlowKey)]| {
+        of.iter().map(|&it| world.service(it)).collect::<Vec<_>>()
     };
-    assert_eq!(shares(&world, &second), [Some(0.0); 2]);
+    assert_eq!(services(&world, &second), [Some(0.0); 2]);
     // The first has sent more than the limit of its queue: it is demoted, in a group of its new queue.
     world.pass(1.0);
-    assert_eq!(shares(&world, &first), [Some(0.0); 2]);
-    assert_eq!(shares(&world, &second), [Some(RATE / 2.0); 2]);
+    assert_eq!(services(&world, &first), [Some(0.0); 2]);
+    assert_eq!(services(&world, &second), [Some(RATE / 2.0); 2]);
     world.pass(40.0);
     assert!(world.flows.is_empty(), "{:?}", world.flows);
     let population = world.wired.core.population();
@@ -165,12 +168,12 @@ fn a_coordinator_that_starts_again_hears_of_all_flows_and_groups_them_again() {
     assert_eq!(snapshot.0.len(), 2, "the journal hears nothing of them: {snapshot:?}");
     // While the coordinator is away nobody holds a flow.
     world.wired.agents.iter_mut().for_each(Agent::disconnected);
-    assert_eq!(world.share(flows[0]), None);
+    assert_eq!(world.service(flows[0]), None);
     world.flows.insert((1, flows[1].1.coflow), Flow { size: 2e5, sent: 1.99e5 });
     world.wired.core = core(CODA, 4, 2, f64::INFINITY);
     (0..4).for_each(|port| world.wired.join(port));
     world.pass(0.1);
-    assert_eq!(world.share(flows[0]), Some(RATE), "the other one has ended");
+    assert_eq!(world.service(flows[0]), Some(RATE), "the other one has ended");
     let population = world.wired.core.population();
     assert_eq!((population.coflows, population.announced), (1, 1));
     world.pass(20.0);
@@ -193,8 +196,8 @@ fn flows_that_are_older_than_the_clock_are_in_order() {
     }
     world.pass(0.1);
     assert_eq!(world.wired.core.population().coflows, 2);
-    assert_eq!([world.share(earlier[0]), world.share(earlier[1])], [Some(RATE / 2.0); 2]);
-    assert_eq!([world.share(later[0]), world.share(later[1])], [Some(0.0); 2]);
+    assert_eq!([world.service(earlier[0]), world.service(earlier[1])], [Some(RATE / 2.0); 2]);
+    assert_eq!([world.service(later[0]), world.service(later[1])], [Some(0.0); 2]);
 }
 
 #[test]
@@ -202,7 +205,7 @@ fn an_agent_that_joins_again_says_which_flows_are_left() {
     let mut world = World::new(CODA, 4);
     let flows = world.begin(1e7, &[(0, 2), (0, 3)]);
     world.pass(0.2);
-    assert_eq!(world.share(flows[1]), Some(RATE / 2.0));
+    assert_eq!(world.service(flows[1]), Some(RATE / 2.0));
     // The agent is started anew: its enforcer sees one of the flows still, and gives it the same number.
     let agent = Agent::new(0, Vec::new()).with_watch().with_addresses(vec![address(0)]);
     world.wired.agents[0] = agent;
@@ -214,7 +217,7 @@ fn an_agent_that_joins_again_says_which_flows_are_left() {
     world.happened(0, &progress);
     world.wired.join(0);
     world.pass(0.1);
-    assert_eq!(world.share(flows[0]), Some(RATE));
+    assert_eq!(world.service(flows[0]), Some(RATE));
     assert_eq!(world.wired.core.population().announced, 1);
 }
 
@@ -223,17 +226,17 @@ fn a_flow_that_sends_nothing_for_a_minute_though_it_may_is_over() {
     let mut world = World::new(CODA, 4);
     let silent = world.begin(1e13, &[(0, 2)]);
     world.pass(0.1);
-    assert_eq!(world.share(silent[0]), Some(RATE));
+    assert_eq!(world.service(silent[0]), Some(RATE));
     // Its application writes nothing any more.
     world.flows.clear();
     world.pass(3.0);
     let other = world.begin(2e7, &[(0, 2)]);
     world.pass(1.0);
-    assert_eq!(world.share(other[0]), Some(RATE), "an idle flow has no rate");
+    assert_eq!(world.service(other[0]), Some(RATE), "an idle flow has no rate");
     assert_eq!(world.wired.core.population().announced, 2);
     world.pass(62.0);
     assert_eq!(world.wired.core.population().announced, 0);
-    assert_eq!(world.share(silent[0]), None, "nobody holds it any more");
+    assert_eq!(world.service(silent[0]), None, "nobody holds it any more");
 }
 
 #[test]
@@ -256,10 +259,10 @@ fn a_flow_that_was_released_is_scheduled_when_it_sends_again() {
     world.pass(0.1);
     let open = std::mem::take(&mut world.flows);
     world.pass(63.0);
-    assert_eq!(world.share(flow), None);
+    assert_eq!(world.service(flow), None);
     world.flows = open;
     world.pass(6.0);
-    assert_eq!(world.share(flow), Some(RATE));
+    assert_eq!(world.service(flow), Some(RATE));
     assert_eq!(world.wired.core.population().announced, 1);
 }
 
@@ -268,7 +271,7 @@ fn flows_to_a_host_whose_agent_is_lost_are_let_go_until_it_is_back() {
     let mut world = World::with(CODA, 4, 5.0);
     let flow = world.begin(1e9, &[(0, 2)])[0];
     world.pass(0.1);
-    assert_eq!(world.share(flow), Some(RATE));
+    assert_eq!(world.service(flow), Some(RATE));
     // Agent 2 says nothing any more, though its host receives.
     for _ in 0..80 {
         world.wired.now_s += 0.1;
@@ -277,10 +280,10 @@ fn flows_to_a_host_whose_agent_is_lost_are_let_go_until_it_is_back() {
         }
         world.send(0.0);
     }
-    assert_eq!(world.share(flow), None);
+    assert_eq!(world.service(flow), None);
     world.wired.join(2);
     world.pass(0.1);
-    assert_eq!(world.share(flow), Some(RATE));
+    assert_eq!(world.service(flow), Some(RATE));
 }
 
 #[test]
@@ -312,7 +315,7 @@ fn a_flow_that_has_to_wait_is_never_over() {
         world.begin(9.9e5, &[(0, 2)]);
         world.pass(1.0);
     }
-    assert!(world.share(waits[0]).is_some());
+    assert!(world.service(waits[0]).is_some());
     assert!(world.flows.contains_key(&(1, waits[0].1.coflow)));
 }
 
@@ -325,18 +328,18 @@ fn a_flow_to_a_host_that_nobody_knows_is_left_alone_until_its_agent_comes() {
     world.wired.join(2);
     let flows = world.begin(1e7, &[(0, 1), (0, 2)]);
     world.pass(0.1);
-    assert_eq!([world.share(flows[0]), world.share(flows[1])], [Some(RATE), None]);
+    assert_eq!([world.service(flows[0]), world.service(flows[1])], [Some(RATE), None]);
     // The host has the address after all.
     world.wired.agents[2] = Agent::new(2, Vec::new()).with_watch().with_addresses(vec![address(2)]);
     world.wired.join(2);
     world.pass(1.0);
-    assert!(world.share(flows[1]).is_some());
+    assert!(world.service(flows[1]).is_some());
     // Another host may not claim an address while its holder is there.
     world.wired.agents[1] = Agent::new(1, Vec::new()).with_addresses(vec![address(1), address(2)]);
     world.wired.join(1);
     let other = world.begin(1e7, &[(0, 2)]);
     world.pass(0.1);
-    assert!(world.share(other[0]).is_some());
+    assert!(world.service(other[0]).is_some());
     world.pass(100.0);
     let population = world.wired.core.population();
     assert_eq!((population.coflows, population.announced), (0, 0));
@@ -347,7 +350,7 @@ fn a_coordinator_that_hears_of_coflows_does_not_ask_for_flows() {
     let mut world = World::new("aalo", 4);
     let flows = world.begin(5e5, &[(0, 2), (1, 2)]);
     world.pass(10.0);
-    assert_eq!(world.share(flows[0]), None);
+    assert_eq!(world.service(flows[0]), None);
     assert!(world.flows.is_empty());
     assert_eq!(world.wired.core.population().announced, 0);
     assert_eq!(world.wired.agents[0].unacknowledged(), 0);
@@ -510,17 +513,17 @@ fn flows_whose_communities_are_told_are_coflows_whenever_they_begin() {
     world.begin(1e9, &[(0, 2)]);
     world.pass(1.0);
     // That one is left alone, and takes nothing from the others.
-    let shares = |world: &World| world.wired.agents[0].served().into_owned();
+    let services = |world: &World| world.wired.agents[0].served().into_owned();
     assert_eq!(world.wired.core.population().coflows, 2);
-    assert_eq!(world.share((0, FlowKey::of_number(4))), None);
-    assert_eq!(shares(&world).values().map(|share| share.rate).sum::<f64>(), RATE);
+    assert_eq!(world.service((0, FlowName::Number(4))), None);
+    assert_eq!(services(&world).values().map(|service| service.rate).sum::<f64>(), RATE);
     // Its community is told late.
     assert!(tell(&mut world, 6, &[4, 4]).is_ok());
     world.pass(1.0);
     assert_eq!(world.wired.core.population().coflows, 2);
     assert_eq!(world.wired.core.population().announced, 5);
-    assert!(world.share((0, FlowKey::of_number(4))).is_some());
-    assert_eq!(shares(&world).values().map(|share| share.rate).sum::<f64>(), RATE);
+    assert!(world.service((0, FlowName::Number(4))).is_some());
+    assert_eq!(services(&world).values().map(|service| service.rate).sum::<f64>(), RATE);
     // The community of a flow does not change.
     assert!(tell(&mut world, 5, &[4]).is_ok());
     world.pass(0.1);
@@ -547,6 +550,6 @@ fn an_end_by_the_name_that_a_flow_had_before_its_community_was_told_is_one() {
     world.pass(0.1);
     let population = world.wired.core.population();
     assert_eq!((population.coflows, population.announced), (1, 1));
-    assert_eq!(world.share((0, FlowKey::of_number(1))), Some(RATE));
+    assert_eq!(world.service((0, FlowKey::of_number(1))), Some(RATE));
     assert_eq!(world.wired.agents[0].unacknowledged(), 0);
 }

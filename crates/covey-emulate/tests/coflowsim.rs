@@ -86,7 +86,7 @@ fn facebook_otherwise() {
     assert_eq!(sum_ms(&trace, Policy::DarkOracle), 18_928_288.0);
 }
 
-#[facebook_test("takes ten seconds; make slow")]
+#[facebook_test("takes ten seconds; make slow WHAT=ignored")]
 fn facebook_by_flows() {
     let trace = facebook();
     assert_eq!(sum_ms(&trace, Policy::Pfp), 52_216_912.0);

@@ -22,7 +22,7 @@ pub fn spark_logs_test(ignored: TokenStream, test: TokenStream) -> TokenStream {
 
 /// Replaces `#[test]` for a test that reads the Facebook trace.
 ///
-/// `#[facebook_test("takes minutes; make slow")]` is ignored for this reason even if the trace is
+/// `#[facebook_test("takes minutes; make slow WHAT=ignored")]` is ignored for this reason even if the trace is
 /// present.
 #[proc_macro_attribute]
 pub fn facebook_test(ignored: TokenStream, test: TokenStream) -> TokenStream {

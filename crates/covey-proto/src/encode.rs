@@ -7,8 +7,8 @@ use crate::flow::FlowKey;
 use crate::frame::Message;
 use crate::message::{
     Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello, Links,
-    MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
-    Use, Uses, Welcome,
+    MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, Service,
+    ToAgent, Use, Uses, Welcome,
 };
 use crate::opening::{
     read_opening_answers, read_openings, read_passings, read_turns, write_opening_answers,
@@ -31,7 +31,7 @@ const ASK: usize = KEY + 2 + TOKEN;
 const ANSWER: usize = ASK + 1 + TOKEN;
 
 pub(crate) fn write_entries(entries: &[Entry], out: &mut Vec<u8>) {
-    for &Entry { key, layer, rate, codec } in entries {
+    for &Entry { key, service: Service { layer, rate, codec } } in entries {
         out.key(key);
         out.u32(layer);
         out.f64(rate);
@@ -42,9 +42,11 @@ pub(crate) fn write_entries(entries: &[Entry], out: &mut Vec<u8>) {
 pub(crate) fn read_entry(body: &mut Reader<'_>) -> Option<Entry> {
     Some(Entry {
         key: body.key()?,
-        layer: body.u32()?,
-        rate: body.finite()?,
-        codec: CodecName::read(body)?,
+        service: Service {
+            layer: body.u32()?,
+            rate: body.finite()?,
+            codec: CodecName::read(body)?,
+        },
     })
 }
 

@@ -40,8 +40,8 @@ pub use local::{
 };
 pub use message::{
     Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello, Links,
-    MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, ToAgent,
-    Use, Uses, Welcome,
+    MAX_FROM_AGENT, MAX_TO_AGENT, Processor, Refusal, ReportThreshold, Schedule, Sent, Service,
+    ToAgent, Use, Uses, Welcome,
 };
 pub use note::{Note, REPLY, Reply};
 pub use opening::{

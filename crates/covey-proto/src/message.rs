@@ -13,17 +13,32 @@ pub const MAX_TO_AGENT: usize = 16 << 20;
 /// The most bytes in a frame after its length, from an agent.
 pub const MAX_FROM_AGENT: usize = 1 << 20;
 
+/// How a flow is served: a line of the plan.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Service {
+    /// Layer in the plan, 0 first: the class, where a host has priorities rather than rates.
+    pub layer: u32,
+    /// Bytes per second on the wire.
+    pub rate: f64,
+    /// How what the flow sends from now on is to be compressed, if it is.
+    pub codec: Option<CodecName>,
+}
+
+impl Service {
+    /// A flow that waits.
+    pub const NONE: Service = Service { layer: 0, rate: 0.0, codec: None };
+
+    /// An idle flow, which is in no schedule: enough to notice when the flow sends again.
+    pub const PROBE: Service = Service { layer: u32::MAX, rate: 16.0 * 1024.0, codec: None };
+}
+
 /// A flow that is served.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry {
     /// Which flow.
     pub key: FlowKey,
-    /// Its layer in the plan, 0 first: the class, where a host has priorities rather than rates.
-    pub layer: u32,
-    /// Bytes per second on the wire, above zero.
-    pub rate: f64,
-    /// How what it sends from now on is to be compressed, if it is.
-    pub codec: Option<CodecName>,
+    /// How. The rate is above zero.
+    pub service: Service,
 }
 
 /// The id of a flow.

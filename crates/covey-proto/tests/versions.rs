@@ -84,7 +84,7 @@ fn what_coordinators_of_version_2_say_is_understood() {
         idle_after_s,
         groups: false,
     };
-    let set = vec![Entry { key: KEY, layer: 2, rate: 1.25e8, codec: None }];
+    let set = vec![Entry { key: KEY, service: Service { layer: 2, rate: 1.25e8, codec: None } }];
     let removed = vec![FlowKey { flow: 7, ..KEY }];
     check("to_agent.welcome", ToAgent::Welcome(welcome));
     let schedule = Schedule { epoch: 3, version: 11, base: 10, set, removed };
@@ -151,7 +151,7 @@ fn what_version_4_has_more_is_understood() {
     let member = FlowAnnouncement { id: FlowId(17), member: Some(KEY) };
     let single = FlowAnnouncement { id: FlowId(18), member: None };
     check_in(4, "to_agent.flows", ToAgent::Flows(vec![member, single]));
-    let set = vec![Entry { key, layer: 2, rate: 1.25e8, codec: None }];
+    let set = vec![Entry { key, service: Service { layer: 2, rate: 1.25e8, codec: None } }];
     let removed = vec![FlowKey::of_id(FlowId(16))];
     let schedule = Schedule { epoch: 3, version: 11, base: 10, set, removed };
     check_in(4, "to_agent.schedule", ToAgent::Schedule(schedule));
@@ -373,7 +373,10 @@ fn what_applications_of_version_5_say_is_understood() {
 fn what_agents_say_to_applications_of_version_5_is_understood() {
     let welcome =
         ToApp::Welcome { version: 5, port: 7, means: Means::PacingAndMarks, report_every_s: 0.008 };
-    let share = Entry { key: KEY, layer: 2, rate: 1.25e8, codec: Some(CodecName::Lz4) };
+    let share = Entry {
+        key: KEY,
+        service: Service { layer: 2, rate: 1.25e8, codec: Some(CodecName::Lz4) },
+    };
     let proof = Some(Proof::Coordinator(Token([7; 16])));
     let answers = [
         (Side::Sends, Ok(FlowFacts { peer: 3, bytes: 1e6 })),

@@ -1,4 +1,4 @@
-//! Snapshots of every verdict and every number, which show each change of a result. `make slow`
+//! Snapshots of every verdict and every number, which show each change of a result. `make slow WHAT=ignored`
 //! checks those on the whole Facebook trace.
 
 use std::fmt::Write;
@@ -353,27 +353,27 @@ fn on_facebook(paper: &str) -> String {
     lines(&report)
 }
 
-#[facebook_test("takes minutes; make slow")]
+#[facebook_test("takes minutes; make slow WHAT=ignored")]
 fn philae_on_facebook() {
     insta::assert_snapshot!(on_facebook("philae"));
 }
 
-#[facebook_test("takes minutes; make slow")]
+#[facebook_test("takes minutes; make slow WHAT=ignored")]
 fn swallow_on_facebook() {
     insta::assert_snapshot!(on_facebook("swallow"));
 }
 
-#[facebook_test("takes minutes; make slow")]
+#[facebook_test("takes minutes; make slow WHAT=ignored")]
 fn aalo_on_facebook() {
     insta::assert_snapshot!(on_facebook("aalo"));
 }
 
-#[facebook_test("takes minutes; make slow")]
+#[facebook_test("takes minutes; make slow WHAT=ignored")]
 fn stream_on_facebook() {
     insta::assert_snapshot!(on_facebook("stream"));
 }
 
-#[facebook_test("takes minutes; make slow")]
+#[facebook_test("takes minutes; make slow WHAT=ignored")]
 fn coda_on_facebook() {
     insta::assert_snapshot!(on_facebook("coda"));
 }

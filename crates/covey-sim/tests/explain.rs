@@ -449,7 +449,7 @@ fn fabrics(workload: &Workload) -> [Fabric; 2] {
     [Fabric::big_switch(workload.ports, 1.25e8).unwrap(), tree.fabric(1.25e8, 4.0).unwrap()]
 }
 
-#[facebook_test("takes minutes; make slow")]
+#[facebook_test("takes minutes; make slow WHAT=ignored")]
 fn parts_add_up_on_the_facebook_trace() {
     let workload = crate::common::facebook(usize::MAX);
     let some = some_of(&workload);
@@ -468,7 +468,7 @@ fn parts_add_up_on_the_facebook_trace() {
     }
 }
 
-#[facebook_test("takes minutes; make slow")]
+#[facebook_test("takes minutes; make slow WHAT=ignored")]
 fn explanations_are_those_of_the_full_timeline_on_the_facebook_trace() {
     let workload = crate::common::facebook(20);
     let some = some_of(&workload);

@@ -6,7 +6,7 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, Sender};
 use std::time::{Duration, Instant};
 
-use covey_coordinator::Authority;
+use covey_credentials::Authority;
 
 use crate::error::TestbedError;
 use crate::faults::Broken;

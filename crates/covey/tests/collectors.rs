@@ -1,8 +1,8 @@
 //! `covey identify` on what real collectors write about three transfers of known size: nfcapd and nfdump with
 //! softflowd, and `ss` with five sets of options.
 //!
-//! Without these programs the tests say so and pass; with `COLLECTORS=yes`, as `.ci/run` sets it where it can install
-//! them, they fail. Softflowd needs root. `scripts/collectors.sh` installs all of them.
+//! Without these programs the tests say so and pass; with `TOOLS=yes`, as `.ci/run` sets it where it can install
+//! them, they fail. Softflowd needs root. `scripts/tools.sh` installs all of them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};
@@ -34,8 +34,8 @@ fn are_there(programs: &[&str]) -> bool {
     };
     let missing: Vec<_> = programs.iter().filter(is_missing).collect();
     if !missing.is_empty() {
-        assert!(std::env::var_os("COLLECTORS").is_none(), "missing: {missing:?}");
-        eprintln!("skipped: there are no {missing:?} (scripts/collectors.sh installs them)");
+        assert!(std::env::var_os("TOOLS").is_none(), "missing: {missing:?}");
+        eprintln!("skipped: there are no {missing:?} (scripts/tools.sh installs them)");
     }
     missing.is_empty()
 }

@@ -56,3 +56,21 @@ fn a_crate_uses_only_those_above_it() {
         assert!(is_there, "the table of crates in CONTRIBUTING.md has {name}, which is no crate");
     }
 }
+
+#[test]
+fn a_crate_has_a_page_and_what_a_registry_shows() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    for (name, _) in crates(&root) {
+        let folder = if name == "covey-python" { "python".into() } else { format!("crates/{name}") };
+        let folder = root.join(folder);
+        let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
+        for line in ["description = ", "keywords.workspace", "categories.workspace"] {
+            assert!(manifest.contains(line), "{name}: its Cargo.toml has no '{line}'");
+        }
+        if name != "covey-python" {
+            let page = std::fs::read_to_string(folder.join("README.md"));
+            let is_page = page.is_ok_and(|page| page.starts_with(&format!("# {name}\n")));
+            assert!(is_page, "{name} has no README.md with its name");
+        }
+    }
+}

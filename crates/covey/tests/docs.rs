@@ -230,12 +230,21 @@ fn make_targets_that_pages_name_exist() {
         let blocks = page.blocks();
         let commands = blocks.iter().flat_map(|block| block.text.lines());
         let all = names(page).map(|(_, name)| name).chain(commands);
-        let target = |line: &str| {
+        let words = |line: &str| {
             let line = line.trim_start_matches("sudo ").strip_prefix("make ")?;
-            line.split_whitespace().next().map(str::to_owned)
+            let mut words = line.split_whitespace().map(str::to_owned);
+            Some((words.next()?, words.find_map(|it| it.strip_prefix("WHAT=").map(str::to_owned))))
         };
-        for target in all.filter_map(target).filter(|target| !targets.contains(target.as_str())) {
-            writeln!(wrong, "{}: make {target}", page.path.display()).unwrap();
+        for (target, what) in all.filter_map(words) {
+            let is_known = what.as_ref().is_none_or(|what| {
+                let script = top().join(format!("scripts/{target}.sh"));
+                let case = format!("{what}) # ");
+                fs::read_to_string(script).unwrap().lines().any(|line| line.starts_with(&case))
+            });
+            if !targets.contains(target.as_str()) || !is_known {
+                let what = what.map(|what| format!(" WHAT={what}")).unwrap_or_default();
+                writeln!(wrong, "{}: make {target}{what}", page.path.display()).unwrap();
+            }
         }
     }
     assert!(wrong.is_empty(), "Makefile has no such targets:\n{wrong}");

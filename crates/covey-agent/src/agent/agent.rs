@@ -6,8 +6,8 @@ use std::net::IpAddr;
 
 use covey_proto::{
     Appearance, Compressor, Ended, FlowFacts, FlowKey, FromAgent, Hello, LINKS, OPENINGS,
-    OpeningAnswer, Passing, Refusal, Schedule, Side, ToAgent, USES, Uses, VERSION, Welcome,
-    common_version,
+    OpeningAnswer, Passing, Refusal, Schedule, Service, Side, ToAgent, USES, Uses, VERSION,
+    Welcome, common_version,
 };
 
 use super::compression::Compression;
@@ -18,7 +18,7 @@ use super::schedule::{HeldSchedule, Update};
 use super::turns::Turns;
 use super::unnamed::Unnamed;
 use crate::names::FlowNames;
-use crate::share::{Progress, Share};
+use crate::progress::Progress;
 use crate::watch::Watch;
 
 /// How often the coordinator is told which coflows have flows open here, in seconds.
@@ -127,15 +127,15 @@ impl Agent {
     }
 
     /// The flows of the schedule in force.
-    pub fn flows(&self) -> &BTreeMap<FlowKey, Share> {
+    pub fn flows(&self) -> &BTreeMap<FlowKey, Service> {
         self.schedule.flows()
     }
 
     /// The flows to serve: those of the schedule, and idle ones at a low rate that shows when they send again. A flow
     /// that has changed its coflow is listed under each of its names, because an application may know it by any. Of
     /// flows that no application has named, those are listed that the coordinator has taken; at rate 0 if they wait.
-    pub fn served(&self) -> Cow<'_, BTreeMap<FlowKey, Share>> {
-        let flows = self.schedule.shares();
+    pub fn served(&self) -> Cow<'_, BTreeMap<FlowKey, Service>> {
+        let flows = self.schedule.services();
         let idle = self.watch.iter().flat_map(Watch::idle);
         let mut probed = idle.filter(|key| !flows.contains_key(key)).peekable();
         let mut renamed = self.names.renamed().peekable();
@@ -144,12 +144,12 @@ impl Agent {
         }
         let probed: Vec<FlowKey> = probed.collect();
         let mut served = flows.into_owned();
-        served.extend(probed.into_iter().map(|key| (key, Share::PROBE)));
+        served.extend(probed.into_iter().map(|key| (key, Service::PROBE)));
         served.retain(|key, _| self.unnamed.may_schedule(*key));
         self.unnamed.hold(&mut served);
         for key in renamed {
-            if let Some(&share) = served.get(&key) {
-                served.extend(self.names.local(key).map(|name| (name, share)));
+            if let Some(&service) = served.get(&key) {
+                served.extend(self.names.local(key).map(|name| (name, service)));
             }
         }
         Cow::Owned(served)
@@ -355,7 +355,7 @@ impl Agent {
             self.names.forget(key);
         }
         if let Some(watch) = &mut self.watch {
-            watch.served(&self.schedule.shares());
+            watch.served(&self.schedule.services());
         }
         let (epoch, version) = self.holds();
         out.push(FromAgent::Applied { epoch, version });
@@ -381,7 +381,7 @@ impl Agent {
         let (written, passed) = self.account(progress);
         let is_passed = !passed.is_empty();
         if let Some(watch) = self.watch.as_mut().filter(|_| is_passed) {
-            watch.served(&self.schedule.shares());
+            watch.served(&self.schedule.services());
         }
         let said = out.len();
         if let Some(welcome) = self.welcome {
@@ -496,13 +496,13 @@ impl Agent {
         if key.number().is_some() || !self.schedule.is_served(key) {
             return None;
         }
-        let shares = self.schedule.shares();
+        let services = self.schedule.services();
         self.turns.next(key, |other| {
             let is_idle = self.watch.as_ref().is_some_and(|watch| watch.is_unused(other));
             let is_over = self.unacknowledged.contains_key(&other)
                 || self.schedule.is_written(other)
                 || ending.clone().any(|it| it == other);
-            !is_idle && !is_over && shares.get(&other).is_none_or(|share| share.rate == 0.0)
+            !is_idle && !is_over && services.get(&other).is_none_or(|service| service.rate == 0.0)
         })
     }
 
@@ -519,7 +519,7 @@ impl Agent {
     }
 
     fn count_compression(&mut self, key: FlowKey, (bytes, wire): (f64, f64)) {
-        let codec = self.schedule.share(key).and_then(|share| share.codec);
+        let codec = self.schedule.service(key).and_then(|service| service.codec);
         self.compression.count(codec, bytes, wire);
     }
 

@@ -6,7 +6,7 @@ use covey_proto::{
 };
 
 use super::Agent;
-use crate::share::Progress;
+use crate::progress::Progress;
 
 const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
 const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
@@ -26,7 +26,7 @@ fn welcome(version: u16) -> ToAgent {
 }
 
 fn entry(key: FlowKey, rate: f64) -> Entry {
-    Entry { key, layer: 0, rate, codec: None }
+    Entry { key, service: Service { layer: 0, rate, codec: None } }
 }
 
 fn schedule(version: u64, base: u64, set: &[(FlowKey, f64)], removed: &[FlowKey]) -> ToAgent {
@@ -72,7 +72,7 @@ fn end(agent: &mut Agent, key: FlowKey) -> Vec<FromAgent> {
 }
 
 fn served(agent: &Agent) -> Vec<(FlowKey, f64)> {
-    agent.served().iter().map(|(key, share)| (*key, share.rate)).collect()
+    agent.served().iter().map(|(key, service)| (*key, service.rate)).collect()
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use covey_proto::{FromAgent, TOKENS, Welcome};
 
 use super::say::say;
-use crate::share::Progress;
+use crate::progress::Progress;
 
 /// Counts that the coordinator has not heard.
 #[derive(Debug, Default)]

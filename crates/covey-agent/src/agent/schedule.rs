@@ -3,9 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use covey_proto::{Entry, FlowKey, Passing, Schedule};
-
-use crate::share::Share;
+use covey_proto::{Entry, FlowKey, Passing, Schedule, Service};
 
 /// What has become of a schedule that came in.
 #[derive(Debug, PartialEq, Eq)]
@@ -23,14 +21,14 @@ pub enum Update {
 pub struct HeldSchedule {
     /// Epoch and version of the schedule; zeros if none has come.
     holds: (u64, u64),
-    flows: BTreeMap<FlowKey, Share>,
+    flows: BTreeMap<FlowKey, Service>,
     /// Flows that need nothing more, until a schedule removes them. A schedule that serves such a flow comes from a
     /// coordinator that has not heard of it.
-    written: BTreeMap<FlowKey, Share>,
+    written: BTreeMap<FlowKey, Service>,
     /// Flows that have ended or need nothing more, each with the flow that has its rate.
     passed: BTreeMap<FlowKey, FlowKey>,
     /// What the schedule gives to such flows, until one removes them.
-    carried: BTreeMap<FlowKey, Share>,
+    carried: BTreeMap<FlowKey, Service>,
     /// The latest epoch heard of.
     epoch: u64,
     /// Number of schedules dropped.
@@ -44,17 +42,20 @@ impl HeldSchedule {
     }
 
     /// The flows that are served, with the rates that others have passed on to them.
-    pub fn shares(&self) -> Cow<'_, BTreeMap<FlowKey, Share>> {
+    pub fn services(&self) -> Cow<'_, BTreeMap<FlowKey, Service>> {
         if self.carried.is_empty() {
             return Cow::Borrowed(&self.flows);
         }
-        let mut shares = self.flows.clone();
-        for (&key, &share) in &self.carried {
-            let heir =
-                shares.entry(self.heir(key)).or_insert(Share { rate: 0.0, codec: None, ..share });
-            heir.rate += share.rate;
+        let mut services = self.flows.clone();
+        for (&key, &service) in &self.carried {
+            let heir = services.entry(self.heir(key)).or_insert(Service {
+                rate: 0.0,
+                codec: None,
+                ..service
+            });
+            heir.rate += service.rate;
         }
-        Cow::Owned(shares)
+        Cow::Owned(services)
     }
 
     /// The flow that has the rate of a flow in the end.
@@ -83,7 +84,7 @@ impl HeldSchedule {
     }
 
     /// The flows that the schedule names.
-    pub fn flows(&self) -> &BTreeMap<FlowKey, Share> {
+    pub fn flows(&self) -> &BTreeMap<FlowKey, Service> {
         &self.flows
     }
 
@@ -97,8 +98,8 @@ impl HeldSchedule {
         self.dropped
     }
 
-    /// The share of a flow that is served, or was served last.
-    pub fn share(&self, key: FlowKey) -> Option<Share> {
+    /// How a flow is served, or was served last.
+    pub fn service(&self, key: FlowKey) -> Option<Service> {
         self.flows.get(&key).or_else(|| self.written.get(&key)).copied()
     }
 
@@ -125,11 +126,11 @@ impl HeldSchedule {
             return Update::Gap;
         }
         removed.into_iter().for_each(|key| self.remove(key));
-        for Entry { key, layer, rate, codec } in set {
+        for Entry { key, service } in set {
             if self.passed.contains_key(&key) {
-                self.carried.insert(key, Share { layer, rate, codec });
+                self.carried.insert(key, service);
             } else if !has_ended(&key) && !self.written.contains_key(&key) {
-                self.flows.insert(key, Share { layer, rate, codec });
+                self.flows.insert(key, service);
             }
         }
         self.epoch = epoch;
@@ -139,8 +140,8 @@ impl HeldSchedule {
 
     /// A flow's last bytes are in its socket: the flow needs no rate any more. `heir` has it from now on.
     pub fn mark_written(&mut self, key: FlowKey, heir: Option<FlowKey>) {
-        if let Some(share) = self.let_go(key, heir) {
-            self.written.insert(key, share);
+        if let Some(service) = self.let_go(key, heir) {
+            self.written.insert(key, service);
         }
     }
 
@@ -151,12 +152,12 @@ impl HeldSchedule {
     }
 
     /// Takes the rate of a flow, for `heir` if there is one. Returns what the schedule gave it.
-    fn let_go(&mut self, key: FlowKey, heir: Option<FlowKey>) -> Option<Share> {
+    fn let_go(&mut self, key: FlowKey, heir: Option<FlowKey>) -> Option<Service> {
         let own = self.flows.remove(&key);
         match heir {
             Some(heir) => {
                 self.passed.insert(key, heir);
-                self.carried.extend(own.map(|share| (key, share)));
+                self.carried.extend(own.map(|service| (key, service)));
             }
             None if !self.passed.contains_key(&key) => {
                 // Nobody needs what has been passed on to this flow.
@@ -180,9 +181,9 @@ impl HeldSchedule {
 
     /// A flow has another name from now on.
     pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
-        for shares in [&mut self.flows, &mut self.written, &mut self.carried] {
-            if let Some(share) = shares.remove(&from) {
-                shares.insert(to, share);
+        for services in [&mut self.flows, &mut self.written, &mut self.carried] {
+            if let Some(service) = services.remove(&from) {
+                services.insert(to, service);
             }
         }
         if let Some(heir) = self.passed.remove(&from) {

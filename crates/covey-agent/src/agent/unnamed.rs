@@ -6,12 +6,10 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use covey_proto::{Appearance, FlowKey};
+use covey_proto::{Appearance, FlowKey, Service};
 
-use crate::share::Share;
-
-/// The share of a flow that the coordinator has taken and that has to wait.
-const WAITS: Share = Share { layer: u32::MAX, rate: 0.0, codec: None };
+/// How a flow is served that the coordinator has taken and that has to wait.
+const WAITS: Service = Service { layer: u32::MAX, rate: 0.0, codec: None };
 
 #[derive(Debug, Clone, Copy)]
 struct Flow {
@@ -100,7 +98,7 @@ impl Unnamed {
     }
 
     /// Adds those to `served` that have to wait.
-    pub fn hold(&self, served: &mut BTreeMap<FlowKey, Share>) {
+    pub fn hold(&self, served: &mut BTreeMap<FlowKey, Service>) {
         let taken = self.flows.iter().filter(|(_, flow)| flow.is_taken);
         for (&number, _) in taken {
             served.entry(FlowKey::of_number(number)).or_insert(WAITS);

@@ -3,11 +3,11 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use covey_proto::FlowKey;
+use covey_proto::{FlowKey, Service};
 
 use super::setup::{EnforcerInfo, Make};
 use crate::enforcer::{CoordinatorEvent, Enforcer};
-use crate::share::{Progress, Share};
+use crate::progress::Progress;
 
 pub const INFO: EnforcerInfo = EnforcerInfo {
     name: "none",
@@ -19,7 +19,7 @@ pub const INFO: EnforcerInfo = EnforcerInfo {
 pub struct Nothing;
 
 impl Enforcer for Nothing {
-    fn apply(&mut self, _: (u64, u64), _: &BTreeMap<FlowKey, Share>) -> io::Result<()> {
+    fn apply(&mut self, _: (u64, u64), _: &BTreeMap<FlowKey, Service>) -> io::Result<()> {
         Ok(())
     }
 

@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 
-use covey_proto::FlowKey;
+use covey_proto::{FlowKey, Service};
 
 use super::setup::{EnforcerInfo, Make, Setup, SetupError};
 use crate::enforcer::{CoordinatorEvent, Enforcer};
-use crate::share::{Progress, Share};
+use crate::progress::Progress;
 
 pub const INFO: EnforcerInfo = EnforcerInfo {
     name: "recorded",
@@ -32,11 +32,11 @@ struct Recorded<W> {
 }
 
 impl<W: Write + Send> Enforcer for Recorded<W> {
-    fn apply(&mut self, holds: (u64, u64), flows: &BTreeMap<FlowKey, Share>) -> io::Result<()> {
+    fn apply(&mut self, holds: (u64, u64), flows: &BTreeMap<FlowKey, Service>) -> io::Result<()> {
         write!(self.to, r#"{{"epoch":{},"version":{},"flows":["#, holds.0, holds.1)?;
-        for (k, (key, share)) in flows.iter().enumerate() {
+        for (k, (key, service)) in flows.iter().enumerate() {
             let comma = if k == 0 { "" } else { "," };
-            let (FlowKey { coflow, flow }, Share { layer, rate, codec }) = (key, share);
+            let (FlowKey { coflow, flow }, Service { layer, rate, codec }) = (key, service);
             write!(
                 self.to,
                 r#"{comma}{{"coflow":{coflow},"flow":{flow},"layer":{layer},"rate":{rate}"#
@@ -70,10 +70,10 @@ mod tests {
     #[test]
     fn a_schedule_is_a_line() {
         let mut written = Vec::new();
-        let share = Share { layer: 2, rate: 1.5, codec: None };
-        let lz4 = Share { codec: Some(CodecName::Lz4), ..share };
+        let service = Service { layer: 2, rate: 1.5, codec: None };
+        let lz4 = Service { codec: Some(CodecName::Lz4), ..service };
         let key = |flow| FlowKey { coflow: 7, flow };
-        let flows = BTreeMap::from([(key(3), share), (key(4), lz4)]);
+        let flows = BTreeMap::from([(key(3), service), (key(4), lz4)]);
         Recorded { to: &mut written }.apply((1, 2), &flows).expect("memory takes all");
         let line = concat!(
             r#"{"epoch":1,"version":2,"flows":[{"coflow":7,"flow":3,"layer":2,"rate":1.5},"#,

@@ -46,12 +46,15 @@ fn told(table: &mut FlowTable, id: AppId) -> Vec<ToApp> {
     out
 }
 
-fn shares(of: &[(FlowKey, f64)]) -> BTreeMap<FlowKey, Share> {
-    of.iter().map(|&(key, rate)| (key, Share { layer: 0, rate, codec: None })).collect()
+fn services(of: &[(FlowKey, f64)]) -> BTreeMap<FlowKey, Service> {
+    of.iter().map(|&(key, rate)| (key, Service { layer: 0, rate, codec: None })).collect()
 }
 
 fn said(of: &[(FlowKey, f64)]) -> ToApp {
-    let entry = |&(key, rate): &(FlowKey, f64)| Entry { key, layer: 0, rate, codec: None };
+    let entry = |&(key, rate): &(FlowKey, f64)| Entry {
+        key,
+        service: Service { layer: 0, rate, codec: None },
+    };
     ToApp::Shares(of.iter().map(entry).collect())
 }
 
@@ -62,13 +65,13 @@ fn an_application_is_told_the_latest_shares_of_its_own_flows() {
     table.heard(2, FromApp::Opened(vec![B])).expect("known");
     assert_eq!(told(&mut table, 1), []);
     for rate in [1.0, 2.0, 3.0] {
-        table.apply(&shares(&[(A, rate), (B, 7.0)]));
+        table.apply(&services(&[(A, rate), (B, 7.0)]));
     }
     assert_eq!(table.take_woken(), BTreeSet::from([1, 2]));
     assert_eq!(told(&mut table, 1), [said(&[(A, 3.0)])]);
     assert_eq!(told(&mut table, 2), [said(&[(B, 7.0)])]);
-    // A share that has not changed is not repeated; a flow that is no longer served is told to wait.
-    table.apply(&shares(&[(B, 7.0)]));
+    // What has not changed is not repeated; a flow that is no longer served is told to wait.
+    table.apply(&services(&[(B, 7.0)]));
     assert_eq!(table.take_woken(), BTreeSet::from([1]));
     assert_eq!(told(&mut table, 1), [said(&[(A, 0.0)])]);
     assert_eq!(told(&mut table, 2), []);
@@ -77,7 +80,7 @@ fn an_application_is_told_the_latest_shares_of_its_own_flows() {
 #[test]
 fn a_schedule_that_came_before_the_flow_counts() {
     let mut table = table_with(&[1]);
-    table.apply(&shares(&[(A, 5.0)]));
+    table.apply(&services(&[(A, 5.0)]));
     table.heard(1, FromApp::Opened(vec![A, B])).expect("known");
     assert_eq!(told(&mut table, 1), [said(&[(A, 5.0)])]);
 }
@@ -109,11 +112,11 @@ fn flows_go_with_their_application_unless_another_has_them() {
     assert_eq!(table.take_progress().opened, opened);
     table.closed(1);
     assert_eq!(table.take_progress().opened, [(B, false)]);
-    table.apply(&shares(&[(A, 1.0), (B, 1.0)]));
+    table.apply(&services(&[(A, 1.0), (B, 1.0)]));
     assert_eq!(table.take_woken(), BTreeSet::from([2]));
     table.heard(2, FromApp::Gone(vec![A])).expect("known");
     assert_eq!(table.take_progress().opened, [(A, false)]);
-    table.apply(&shares(&[]));
+    table.apply(&services(&[]));
     assert_eq!(told(&mut table, 2), []);
     assert_eq!(table.heard(1, FromApp::Opened(vec![A])), Err(Refused));
 }

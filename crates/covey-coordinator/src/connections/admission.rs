@@ -9,8 +9,8 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::rustls::pki_types::CertificateDer;
 
-use crate::authority::{Serial, ServerTls, Tls, speaks_for};
-use crate::tokens::{Holder, Right, Tokens};
+use covey_credentials::{Holder, Right, Tokens};
+use covey_credentials::{Serial, ServerTls, Tls, speaks_for};
 
 /// A connection, encrypted or not.
 pub(crate) trait Stream: AsyncRead + AsyncWrite + Send + Unpin {}

@@ -13,7 +13,7 @@ use tokio::net::{TcpListener, TcpStream};
 
 use super::accept::{Stop, accept};
 use super::admission::handshake_failed;
-use crate::authority::Tls;
+use covey_credentials::Tls;
 
 /// Connections that speak HTTP. Each request has its [`Guest`] as an extension.
 #[derive(Clone)]

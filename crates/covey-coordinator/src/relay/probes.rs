@@ -10,8 +10,8 @@ use covey_door::Door;
 use tokio::sync::watch;
 
 use super::uplink::Uplink;
-use crate::authority::LiveTls;
 use crate::connections::{METRICS_TYPE, write_doors};
+use covey_credentials::LiveTls;
 
 /// The routes for probes. They need no token, and show counts alone.
 pub(super) fn router(

@@ -13,10 +13,10 @@ use tokio::sync::{mpsc, watch};
 use super::config::{RelayConfig, RelayError};
 use super::uplink::{Uplink, UplinkEnd, join};
 use super::{agents, probes};
-use crate::authority::{Listener, LiveTls};
 use crate::connections::{Admission, Http, PROBES, Stop, accept, bind};
-use crate::reload::Watched;
-use crate::tokens::Tokens;
+use covey_credentials::Tokens;
+use covey_credentials::Watched;
+use covey_credentials::{Listener, LiveTls};
 
 /// The time before the second attempt to join; it doubles with each failure.
 const FIRST_WAIT: Duration = Duration::from_millis(50);

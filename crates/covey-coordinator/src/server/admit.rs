@@ -16,7 +16,7 @@ use tokio::time::timeout;
 use super::caller::Caller;
 use super::problems::{MAX_BODY, SMALL_BODY, refuse, too_large};
 use super::shared::Shared;
-use crate::tokens::{Right, Tokens};
+use covey_credentials::{Right, Tokens};
 
 /// The most bytes of the large bodies that are in memory together.
 const MAX_LARGE_BODIES: usize = 4 * MAX_BODY;

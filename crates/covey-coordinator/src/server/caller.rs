@@ -6,7 +6,7 @@ use covey_door::Guest;
 
 use crate::record::Registrant;
 use crate::request::Client;
-use crate::tokens::{Holder, Right};
+use covey_credentials::{Holder, Right};
 
 /// Who asks. Each request has it among its extensions.
 #[derive(Clone)]

@@ -8,7 +8,7 @@ use super::jobs::Written;
 use super::route::{Peer, Route};
 use crate::request::{Answer, Client, List, MakePage, Request};
 use crate::state::SessionId;
-use crate::tokens::TokenLimits;
+use covey_credentials::TokenLimits;
 
 /// Maximum number of them that wait for the decision thread, before connections have to; and of those that wait for
 /// another policy, before they are refused.

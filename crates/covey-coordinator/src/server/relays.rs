@@ -19,9 +19,9 @@ use super::joined_relays::Listed;
 use super::joining::{Agents, tell};
 use super::route::Route;
 use super::trunk::{RelayedAgent, Trunk};
-use crate::authority::speaks_for;
 use crate::connections::{Outbox, Rest, garbage, refuse};
 use crate::state::SessionId;
+use covey_credentials::speaks_for;
 
 /// The most sessions of a relay at a time.
 const MAX_SESSIONS: usize = 1 << 16;

@@ -24,11 +24,11 @@ use super::problems::{MAX_BODY, json, refuse, stopping};
 use super::shared::Shared;
 use super::{audit, events, metrics, requests};
 use crate::connections::{METRICS_TYPE, lock};
-use crate::hex::hex;
 use crate::record::{Digest, Key};
 use crate::request::{Client, List, Reply, Request};
-use crate::tokens::{Right, Tokens};
 use covey_api::{CoflowSpec, CoflowStatus, Community, Page, Problem, Settings, Update};
+use covey_credentials::hex;
+use covey_credentials::{Right, Tokens};
 
 /// Items of a page, if the request does not say.
 const PAGE: usize = 100;

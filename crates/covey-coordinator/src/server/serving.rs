@@ -24,14 +24,14 @@ use super::rate::{Rate, Rates};
 use super::runnable::Runnable;
 use super::shared::{About, PAST, Shared, Turn};
 use super::{agents, push, rest, write};
-use crate::authority::{Authority, Listener, LiveTls};
 use crate::connections::{Admission, Http, PROBES, Stop, accept, bind};
-use crate::flow_secret::FlowSecret;
 use crate::journal::Journal;
 use crate::record::Record;
-use crate::reload::Watched;
 use crate::state::CoordinatorState;
-use crate::tokens::{TokenFile, TokenLimits, Tokens};
+use covey_credentials::FlowSecret;
+use covey_credentials::Watched;
+use covey_credentials::{Authority, Listener, LiveTls};
+use covey_credentials::{TokenFile, TokenLimits, Tokens};
 
 /// A coordinator that listens.
 pub struct Server {

@@ -15,9 +15,9 @@ use super::joined_relays::JoinedRelays;
 use super::metrics::{Doors, Measured, Snapshot};
 use super::rate::{Rate, Rates};
 use super::requests::Requests;
-use crate::authority::LiveTls;
 use crate::connections::lock;
 use crate::state::Event;
+use covey_credentials::LiveTls;
 
 /// What other threads may look at.
 pub(super) struct Shared {

@@ -3,10 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::Time;
-use covey_proto::{FlowAnnouncement, FlowId, FlowKey, Schedule, TOKENS};
+use covey_proto::{FlowAnnouncement, FlowId, FlowKey, Schedule, Service, TOKENS};
 
 use super::agent::AgentState;
-use super::assignments::Service;
 use super::early_openings::EarlyOpenings;
 use super::effects::SessionId;
 use super::flows::Flow;

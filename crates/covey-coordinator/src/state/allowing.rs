@@ -7,9 +7,9 @@ use covey_api::{Flow, Problem};
 use super::coflows::Coflow;
 use super::coordinator::CoordinatorState;
 use super::held::Held;
-use crate::limits::Limits;
 use crate::record::Registrant;
 use crate::request::Client;
+use covey_api::Limits;
 
 impl CoordinatorState {
     /// These are the tokens, with what each may have from now on. What is there stays, but what is remembered of

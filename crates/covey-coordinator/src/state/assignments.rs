@@ -7,30 +7,14 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::Time;
-use covey_proto::{CodecName, Entry, FlowAnnouncement, FlowId, FlowKey, Schedule};
+use covey_proto::{Entry, FlowAnnouncement, FlowId, FlowKey, Schedule, Service};
 
 use super::reservations::IngressReservations;
 
-/// How a flow is served: a line of the plan.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Service {
-    /// Layer in the plan.
-    pub layer: u32,
-    /// Bytes per second.
-    pub rate: f64,
-    /// What the flow is compressed with.
-    pub codec: Option<CodecName>,
-}
-
-impl Service {
-    /// A flow without a rate.
-    pub const NONE: Service = Service { layer: 0, rate: 0.0, codec: None };
-
-    /// Whether an agent that serves a flow so need not be told `other`.
-    fn is_like(self, other: Service) -> bool {
-        let same = (self.layer, self.codec) == (other.layer, other.codec);
-        self.rate == other.rate && (same || self.rate == 0.0)
-    }
+/// Whether an agent that serves a flow in one way need not be told the other.
+fn is_like(one: Service, other: Service) -> bool {
+    let same = (one.layer, one.codec) == (other.layer, other.codec);
+    one.rate == other.rate && (same || one.rate == 0.0)
 }
 
 /// A flow of an agent.
@@ -70,7 +54,7 @@ impl FlowAssignment {
     }
 
     fn is_sent(&self) -> bool {
-        !self.is_renamed && !self.has_more && self.wanted.is_like(self.sent)
+        !self.is_renamed && !self.has_more && is_like(self.wanted, self.sent)
     }
 
     fn is_nothing(&self) -> bool {
@@ -222,8 +206,7 @@ impl Assignments {
             // An agent forgets the ids of flows that a full schedule does not list, or that one removes.
             flow.is_announced &= !is_full;
             if flow.sent.rate > 0.0 {
-                let Service { layer, rate, codec } = flow.sent;
-                schedule.set.push(Entry { key: flow.key, layer, rate, codec });
+                schedule.set.push(Entry { key: flow.key, service: flow.sent });
             } else if before > 0.0 && !is_full {
                 schedule.removed.push(flow.key);
             }

@@ -12,8 +12,8 @@ use super::flows::{Flow, Flows, Served, Stage, ports};
 use super::held::{Held, Holdings};
 use super::leases::{Lease, Leases};
 use super::memory::{Dags, Gone};
-use crate::limits::Limits;
 use crate::record::{Digest, Key, Registrant, Summary};
+use covey_api::Limits;
 
 /// What a client has said of a coflow when it registered it.
 #[derive(Debug)]

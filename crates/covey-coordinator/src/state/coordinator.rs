@@ -20,7 +20,7 @@ use super::sizes::Sizes;
 use super::unfinished::Unfinished;
 use crate::SessionId;
 use crate::driver::{Driver, Scheduler};
-use crate::limits::Limits;
+use covey_api::Limits;
 
 /// The coordinator without its I/O.
 ///

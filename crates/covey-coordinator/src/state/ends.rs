@@ -1,9 +1,8 @@
 //! Flows that end, and coflows that go with the last of them.
 
 use covey_core::{CoflowId, Time};
-use covey_proto::FlowKey;
+use covey_proto::{FlowKey, Service};
 
-use super::assignments::Service;
 use super::coordinator::CoordinatorState;
 use super::effects::Event;
 use super::flows::{Flow, Stage};

@@ -6,10 +6,9 @@
 
 use std::collections::BTreeSet;
 
-use covey_proto::{FlowKey, IDS, Use, Uses};
+use covey_proto::{FlowKey, IDS, Service, Use, Uses};
 
 use super::agents::Agents;
-use super::assignments::Service;
 use super::coflows::Coflow;
 use super::coordinator::CoordinatorState;
 use super::effects::Event;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use covey_core::{Lineage, Time};
 use imbl::OrdMap;
 
-use crate::limits::Limits;
 use crate::record::{Key, Registrant, Summary};
+use covey_api::Limits;
 
 /// A DAG of coflows.
 #[derive(Debug, Default, Clone)]

@@ -1,9 +1,8 @@
 //! After a plan: which agents have to be told what.
 
 use covey_core::{CoflowId, Compression};
-use covey_proto::{CodecName, FlowKey};
+use covey_proto::{CodecName, FlowKey, Service};
 
-use super::assignments::Service;
 use super::coordinator::CoordinatorState;
 use super::flows::{Flow, Served};
 use crate::driver::Driver;

@@ -7,10 +7,9 @@
 //!   anything that is decided of it could help. Where decisions come late all of a sudden, on a host or a network that is
 //!   overloaded, flows are left alone again that have not sent half as much.
 
-use covey_proto::{FlowId, FlowKey};
+use covey_proto::{FlowId, FlowKey, Service};
 
 use super::announced::AnnouncedFlow;
-use super::assignments::Service;
 use super::coordinator::CoordinatorState;
 
 /// A decision has to be worth its delay: a flow that is scheduled has been sending for so many of them.

@@ -50,7 +50,7 @@ impl Host {
             progress.ended.push(Ended { key, bytes: size, wire: size });
             self.ended.insert(key, size);
         }
-        for (key, share) in self.agent.flows() {
+        for (key, service) in self.agent.flows() {
             // Its application may have opened it before it changed its coflow.
             let names = self.agent.names_here(&[*key]);
             let Some(key) = names.into_iter().find(|name| self.open.contains(name)) else {
@@ -58,7 +58,7 @@ impl Host {
             };
             let size = flow_of(jobs, job_of, &key).bytes.unwrap_or(0.0);
             let sent = self.sent.entry(key).or_default();
-            *sent += share.rate * STEP_S;
+            *sent += service.rate * STEP_S;
             if *sent < size {
                 progress.sent.push(Sent { key, bytes: *sent, wire: *sent });
             } else if random.chance(0.5) {

@@ -399,14 +399,14 @@ impl World {
             if host.given_up {
                 continue;
             }
-            for (key, share) in host.agent.flows() {
+            for (key, service) in host.agent.flows() {
                 let Some(first) = host.agent.names_here(&[*key]).into_iter().next() else {
                     continue;
                 };
                 let Flow { src, dst, .. } =
                     flow_of(&self.clients.jobs, &self.clients.job_of, &first);
-                *used.entry((holds.0, true, src)).or_default() += share.rate;
-                *used.entry((holds.0, false, dst)).or_default() += share.rate;
+                *used.entry((holds.0, true, src)).or_default() += service.rate;
+                *used.entry((holds.0, false, dst)).or_default() += service.rate;
             }
         }
         for ((epoch, sends, port), rate) in used {

@@ -1,5 +1,5 @@
 //! Loads a coordinator in another process and prints what that cost it, as lines of a Markdown table.
-//! docs/measurements/coordinator.md says what is measured; `make live-bench` runs it.
+//! docs/measurements/coordinator.md says what is measured; `make measure WHAT=coordinator` runs it.
 
 mod crowd;
 mod garbage;

@@ -22,7 +22,7 @@ pub const ITEMS: &[Item] = &[
         "Section 3",
         "3",
         "identification is 600 × faster than DBSCAN and 5 × faster than R-DBSCAN; learning adds 40 % of accuracy",
-        "A reproduction does not measure time. The page on identification has these numbers (`make identification`).",
+        "A reproduction does not measure time. The page on identification has these numbers (`make measure WHAT=identification`).",
     ),
     workload::FIGURE_7,
     identification::FIGURE_8,

@@ -9,7 +9,7 @@ use clap::Args;
 use clap::builder::{PossibleValue, PossibleValuesParser};
 use covey_agent::{ENFORCERS, Joining, MadeEnforcer, Processors, Setup, SocketOptions};
 use covey_api::AgentTls;
-use covey_coordinator::AgentCertificates;
+use covey_credentials::AgentCertificates;
 
 use crate::failure::Failure;
 use crate::live::process::{self, AGENTS, Logs, Shown};

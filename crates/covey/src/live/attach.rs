@@ -14,8 +14,8 @@ use covey_attach::connects::Connects;
 use covey_attach::flows::{Flow, Over};
 use covey_attach::hold::Hold;
 use covey_attach::target::Target;
-use covey_coordinator::AgentCertificates;
 use covey_core::Observed;
+use covey_credentials::AgentCertificates;
 use covey_trace::records::{Hidden, RecordWriter};
 use tokio::sync::{Notify, mpsc};
 

@@ -4,7 +4,7 @@ use std::path::PathBuf;
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
-use covey_coordinator::{Authority, Issued, Owner, VALIDITY, is_name};
+use covey_credentials::{Authority, Issued, Owner, VALIDITY, is_name};
 
 use crate::failure::Failure;
 use crate::output;

@@ -6,8 +6,9 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use clap::{Args, Command, FromArgMatches, ValueEnum};
-use covey_coordinator::{Config, Control, Owner, ServeError, Server, ServerConfig};
+use covey_coordinator::{Config, Control, ServeError, Server, ServerConfig};
 use covey_core::TenantWeights;
+use covey_credentials::Owner;
 use covey_proto::FlowTokens;
 use tokio::sync::mpsc;
 

@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 
 use clap::{Args, Subcommand};
-use covey_coordinator::{Limits, NewToken, TokenFile, is_tenant_name, is_token_name};
+use covey_api::Limits;
+use covey_credentials::{NewToken, TokenFile, is_tenant_name, is_token_name};
 
 use crate::failure::Failure;
 use crate::output;

@@ -5,7 +5,7 @@ use std::process::{Command, Stdio};
 use std::time::Duration;
 
 use covey_api::{Client, Credentials};
-use covey_coordinator::{Authority, Owner};
+use covey_credentials::{Authority, Owner};
 
 use crate::certificates::hang_up;
 use crate::common::TestFolder;

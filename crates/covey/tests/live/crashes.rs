@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use crate::common::TestFolder;
 use crate::harness::{Coordinator, block_on, coflow, connect, scatter, spawn_agents, token, until};
 
-/// The number of kills; more with `make soak`.
+/// The number of kills; more with `make slow WHAT=kills`.
 fn kills() -> u32 {
     std::env::var("COVEY_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(5)
 }

@@ -4,7 +4,8 @@ use std::process::Stdio;
 
 use covey_api::{Client, Credentials};
 use covey_proto::{
-    Decoder, Entry, FlowKey, FromAgent, Hello, Refusal, Schedule, ToAgent, VERSION, Welcome, encode,
+    Decoder, Entry, FlowKey, FromAgent, Hello, Refusal, Schedule, Service, ToAgent, VERSION,
+    Welcome, encode,
 };
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -233,7 +234,7 @@ fn a_replayed_schedule_is_dropped_counted_and_logged() {
         peer.say(&ToAgent::Welcome(welcome)).await;
         let schedule = |epoch, version| {
             let key = FlowKey { coflow: 0, flow: version as u32 };
-            let set = vec![Entry { key, layer: 0, rate: 1.0, codec: None }];
+            let set = vec![Entry { key, service: Service { layer: 0, rate: 1.0, codec: None } }];
             ToAgent::Schedule(Schedule { epoch, version, base: 0, set, removed: Vec::new() })
         };
         peer.say(&schedule(5, 1)).await;

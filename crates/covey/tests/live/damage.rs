@@ -13,7 +13,7 @@ use covey_api::Client;
 use crate::common::TestFolder;
 use crate::harness::{Coordinator, block_on, coflow, scatter};
 
-/// The number of kills; more with `make damage`.
+/// The number of kills; more with `make slow WHAT=damage`.
 fn kills() -> u64 {
     std::env::var("COVEY_DAMAGES").ok().and_then(|kills| kills.parse().ok()).unwrap_or(10)
 }

@@ -1,6 +1,6 @@
 //! Silent, slow and half-closed connections, in thousands: who shows a credential is served, and probes are answered.
 //!
-//! `make door-bench` runs this for a minute and prints its numbers.
+//! `make slow WHAT=door` runs this for a minute and prints its numbers.
 
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;

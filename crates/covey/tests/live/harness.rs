@@ -9,9 +9,9 @@ use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::{Duration, Instant};
 
-use covey_agent::{CoordinatorEvent, Enforcer, Joining, Processors, Progress, Share};
+use covey_agent::{CoordinatorEvent, Enforcer, Joining, Processors, Progress};
 use covey_api::{Client, read_token};
-use covey_proto::{Appearance, Ended, FlowKey, Sent};
+use covey_proto::{Appearance, Ended, FlowKey, Sent, Service};
 use serde_json::{Value, json};
 
 use crate::common::TestFolder;
@@ -235,10 +235,10 @@ impl Enforcer for Fluid {
     fn apply(
         &mut self,
         holds: (u64, u64),
-        flows: &BTreeMap<FlowKey, Share>,
+        flows: &BTreeMap<FlowKey, Service>,
     ) -> std::io::Result<()> {
         let mut it = self.flows();
-        it.rates = flows.iter().map(|(key, share)| (*key, share.rate)).collect();
+        it.rates = flows.iter().map(|(key, service)| (*key, service.rate)).collect();
         it.holds = holds;
         Ok(())
     }

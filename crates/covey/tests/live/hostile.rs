@@ -17,7 +17,7 @@ use tokio::net::{TcpStream, UnixStream};
 use crate::common::TestFolder;
 use crate::harness::{Coordinator, Killed, agent, block_on, connect, token, until};
 
-/// Messages in all; more with `make hostile`.
+/// Messages in all; more with `make slow WHAT=hostile`.
 fn messages() -> u64 {
     std::env::var("COVEY_HOSTILE").ok().and_then(|count| count.parse().ok()).unwrap_or(3_000)
 }

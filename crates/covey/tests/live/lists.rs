@@ -11,7 +11,7 @@ use serde_json::Value;
 use crate::common::TestFolder;
 use crate::harness::{Coordinator, block_on, coflow, connect, fill, metric, token, until};
 
-/// Coflows that are present; 100,000 with `make lists-bench`.
+/// Coflows that are present; 100,000 with `make slow WHAT=lists`.
 fn present() -> u64 {
     std::env::var("COVEY_PRESENT").ok().and_then(|count| count.parse().ok()).unwrap_or(2_000)
 }

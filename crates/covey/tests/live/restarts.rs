@@ -8,7 +8,7 @@ use rustix::process::{Pid, Resource, Rlimit, Signal, getrlimit, kill_process, se
 use crate::common::TestFolder;
 use crate::harness::{Coordinator, Fluid, block_on, connect, fill, metric, token};
 
-/// Agents; 1,000 with `make restart-bench`.
+/// Agents; 1,000 with `make slow WHAT=restart`.
 fn agents() -> u32 {
     std::env::var("COVEY_AGENTS").ok().and_then(|count| count.parse().ok()).unwrap_or(50)
 }
@@ -84,7 +84,7 @@ fn agents_are_back_soon_after_a_stop_and_after_a_kill() {
     });
 }
 
-/// Coflows that are present at the kill; 99,000 with `make restart-bench`.
+/// Coflows that are present at the kill; 99,000 with `make slow WHAT=restart`.
 fn present() -> u64 {
     std::env::var("COVEY_PRESENT").ok().and_then(|count| count.parse().ok()).unwrap_or(500)
 }

@@ -8,7 +8,10 @@ const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
 const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
 
 fn set(epoch: u64, version: u64, base: u64, flows: &[FlowKey]) -> ToAgent {
-    let set = flows.iter().map(|&key| Entry { key, layer: 0, rate: 1e6, codec: None }).collect();
+    let set = flows
+        .iter()
+        .map(|&key| Entry { key, service: Service { layer: 0, rate: 1e6, codec: None } })
+        .collect();
     ToAgent::Schedule(Schedule { epoch, version, base, set, removed: Vec::new() })
 }
 
@@ -129,7 +132,7 @@ fn bytes_are_reported_at_the_interval_or_at_the_threshold() {
 fn each_coordinator_is_told_of_compressors_and_of_changes() {
     let compressor = Compressor { codec: CodecName::Lz4, speed: 5e8, ratio: 0.5 };
     let mut agent = Agent::new(0, Vec::new()).with_compressors(vec![compressor]);
-    let said = |share, compressors| FromAgent::Processor(Processor { share, compressors });
+    let said = |service, compressors| FromAgent::Processor(Processor { service, compressors });
     let welcomed = |epoch| match welcome(epoch, 0.0) {
         ToAgent::Welcome(it) => ToAgent::Welcome(Welcome { codec: Some(CodecName::Lz4), ..it }),
         _ => panic!("it is a welcome"),
@@ -161,7 +164,7 @@ fn each_coordinator_is_told_of_compressors_and_of_changes() {
 fn the_processor_time_of_compressing_is_counted() {
     let compressor = Compressor { codec: CodecName::Lz4, speed: 100.0, ratio: 0.5 };
     let mut agent = Agent::new(0, Vec::new()).with_compressors(vec![compressor]);
-    let entry = |key, codec| Entry { key, layer: 0, rate: 1.0, codec };
+    let entry = |key, codec| Entry { key, service: Service { layer: 0, rate: 1.0, codec } };
     let set = vec![entry(A, Some(CodecName::Lz4)), entry(B, None)];
     tell(&mut agent, welcome(1, 0.0));
     let (epoch, version, base, removed) = (1, 1, 0, Vec::new());
@@ -197,7 +200,7 @@ fn an_idle_flow_keeps_a_probe_and_is_reported_when_it_moves() {
     assert_eq!(out, [FromAgent::Uses(of(A, Use::Idle))]);
     // The coordinator takes the rate of A away; the probe stays.
     tell(&mut agent, set(1, 2, 0, &[B]));
-    assert_eq!(agent.served().get(&A), Some(&Share::PROBE));
+    assert_eq!(agent.served().get(&A), Some(&Service::PROBE));
     out.clear();
     let sent =
         Progress { sent: vec![Sent { key: A, bytes: 1.0, wire: 1.0 }], ..Progress::default() };

@@ -61,9 +61,9 @@ impl Shaper for Htb {
         out.into_iter().for_each(|key| self.tree.remove(key));
         let mut no_room = 0;
         for (&key, &ends) in ends {
-            let share = schedule.get(&key).filter(|share| share.rate > 0.0);
-            if let Some(&share) = share
-                && !self.tree.set(key, ends, share)
+            let service = schedule.get(&key).filter(|service| service.rate > 0.0);
+            if let Some(&service) = service
+                && !self.tree.set(key, ends, service)
             {
                 no_room += 1;
             }

@@ -13,7 +13,7 @@ use rustix::net::{
     socket_with,
 };
 
-use crate::share::Ends;
+use crate::progress::Ends;
 
 /// Type of a request.
 #[derive(Debug, Clone, Copy)]

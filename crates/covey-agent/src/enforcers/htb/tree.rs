@@ -4,10 +4,10 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use covey_proto::FlowKey;
+use covey_proto::{FlowKey, Service};
 
 use super::netlink::{Attributes, Batch, Netlink, ROOT, Request, TcObject};
-use crate::share::{Ends, Share};
+use crate::progress::Ends;
 
 /// The handle of the tree. A tree that an agent left behind is recognised by it.
 const TREE: u32 = 0xc07e_0000;
@@ -40,7 +40,7 @@ struct Leaf {
     /// Minor number of the class.
     minor: u16,
     ends: Ends,
-    share: Share,
+    service: Service,
     /// Handle of the filter that leads the flow's packets to the class.
     filter: u32,
 }
@@ -121,16 +121,16 @@ impl Tree {
         self.batch.add(request, self.device, object, kind, options);
     }
 
-    /// Has the packets of a flow, between these ends, leave at the rate of its share. Takes effect at
+    /// Has the packets of a flow, between these ends, leave at its rate. Takes effect at
     /// [`Tree::commit`]. Returns whether there is room for the flow.
-    pub fn set(&mut self, key: FlowKey, ends: Ends, share: Share) -> bool {
+    pub fn set(&mut self, key: FlowKey, ends: Ends, service: Service) -> bool {
         match self.leaves.get(&key) {
             Some(leaf) if leaf.ends == ends => {
-                if leaf.share != share {
+                if leaf.service != service {
                     let minor = leaf.minor;
-                    self.class(minor, share);
+                    self.class(minor, service);
                     if let Some(leaf) = self.leaves.get_mut(&key) {
-                        leaf.share = share;
+                        leaf.service = service;
                     }
                 }
                 return true;
@@ -141,12 +141,12 @@ impl Tree {
         let Some(filter) = self.free_filter(&ends) else { return false };
         let Some(minor) = self.free.pop_first() else { return false };
         self.filters.insert(filter);
-        self.class(minor, share);
+        self.class(minor, service);
         let place = TcObject { handle: filter, parent: TREE, info: info_of(filter) };
         let class = TREE | u32::from(minor);
         let bucket = filter & !0xfff;
         self.add(Request::NewFilter, place, "u32", |it| it.connection(class, bucket, &ends));
-        self.leaves.insert(key, Leaf { minor, ends, share, filter });
+        self.leaves.insert(key, Leaf { minor, ends, service, filter });
         true
     }
 
@@ -174,10 +174,10 @@ impl Tree {
         if self.batch.is_empty() { Ok(()) } else { self.netlink.send(&mut self.batch) }
     }
 
-    fn class(&mut self, minor: u16, share: Share) {
+    fn class(&mut self, minor: u16, service: Service) {
         let place = TcObject { handle: TREE | u32::from(minor), parent: LINK, info: 0 };
-        let rate = share.rate * HEADERS;
-        let prio = share.layer.min(6) + 1;
+        let rate = service.rate * HEADERS;
+        let prio = service.layer.min(6) + 1;
         self.add(Request::NewClass, place, "htb", |it| it.htb_class(rate, rate, prio));
     }
 
@@ -243,9 +243,9 @@ mod tests {
         Ends { from: from.parse().expect("an address"), to: to.parse().expect("an address") }
     }
 
-    fn share(layer: u32, mbps: f64) -> Share {
+    fn service(layer: u32, mbps: f64) -> Service {
         // So that the class gets the rate that is given here.
-        Share { layer, rate: mbps * 1e6 / 8.0 / HEADERS, codec: None }
+        Service { layer, rate: mbps * 1e6 / 8.0 / HEADERS, codec: None }
     }
 
     /// Checks the tree with `tc`. Runs in a network namespace, which takes root.
@@ -259,6 +259,10 @@ mod tests {
             Command::new(words[0]).args(&words[1..]).output().is_ok_and(|it| it.status.success())
         });
         if tools != [true; 3] {
+            assert!(
+                std::env::var_os("SKIP_NOTHING").is_none(),
+                "root, unshare, ip or tc is missing"
+            );
             // Not `eprintln!`: the output of a passing test is not shown.
             let what = "skipped: HTB is not tested: this takes root, unshare, ip and tc";
             writeln!(std::io::stderr(), "{what}").expect("somewhere to say so");
@@ -281,9 +285,9 @@ mod tests {
         run("ip", "link add v0 type veth peer name v1");
         let link = 1e9 / 8.0;
         let mut tree = Tree::make("v0", link).expect("root may");
-        assert!(tree.set(key(0), ends("10.0.0.1:5001", "10.0.0.2:9000"), share(0, 100.0)));
-        assert!(tree.set(key(1), ends("10.0.0.1:5002", "10.0.0.2:9000"), share(9, 12.0)));
-        assert!(tree.set(key(2), ends("[fd00::1]:5001", "[fd00::2]:9000"), share(2, 50e3)));
+        assert!(tree.set(key(0), ends("10.0.0.1:5001", "10.0.0.2:9000"), service(0, 100.0)));
+        assert!(tree.set(key(1), ends("10.0.0.1:5002", "10.0.0.2:9000"), service(9, 12.0)));
+        assert!(tree.set(key(2), ends("[fd00::1]:5001", "[fd00::2]:9000"), service(2, 50e3)));
         tree.commit().expect("all of it");
 
         let classes = run("tc", "-d class show dev v0");
@@ -327,7 +331,7 @@ mod tests {
         }
 
         // A change and a removal.
-        assert!(tree.set(key(0), ends("10.0.0.1:5001", "10.0.0.2:9000"), share(1, 7.0)));
+        assert!(tree.set(key(0), ends("10.0.0.1:5001", "10.0.0.2:9000"), service(1, 7.0)));
         tree.remove(key(1));
         tree.commit().expect("all of it");
         let classes = run("tc", "-d class show dev v0");
@@ -336,7 +340,7 @@ mod tests {
         let many = 300;
         for flow in 0..many {
             let from = format!("10.0.0.1:{}", 10_000 + flow);
-            assert!(tree.set(key(100 + flow), ends(&from, "10.0.0.2:9000"), share(0, 1.0)));
+            assert!(tree.set(key(100 + flow), ends(&from, "10.0.0.2:9000"), service(0, 1.0)));
         }
         tree.commit().expect("all of it");
         assert_eq!(run("tc", "class show dev v0").lines().count(), 4 + many as usize);

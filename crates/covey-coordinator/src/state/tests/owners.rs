@@ -7,10 +7,10 @@ use covey_core::{Fabric, Time};
 use covey_proto::{FlowKey, FromAgent, Sent};
 
 use super::helpers::{core, settle};
-use crate::limits::Limits;
 use crate::record::{Digest, Key, Record, Registrant};
 use crate::request::{Answer, Client, Reply, Request};
 use crate::state::{Config, CoordinatorState, Output};
+use covey_api::Limits;
 
 /// The client of a token.
 fn client(token: &str, tenant: &str) -> Client {

@@ -1,24 +1,8 @@
-//! What a schedule gives a flow, and what a host reports of its flows.
+//! What a host reports of its flows.
 
 use std::net::SocketAddr;
 
-use covey_proto::{Appearance, CodecName, Ended, FlowAsk, FlowKey, FlowOpening, Sent};
-
-/// How a flow is served.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Share {
-    /// The flow's layer in the plan; layer 0 is served first.
-    pub layer: u32,
-    /// Rate on the wire, in bytes per second.
-    pub rate: f64,
-    /// The compressor of the flow, if it is to be compressed.
-    pub codec: Option<CodecName>,
-}
-
-impl Share {
-    /// The share of an idle flow, which is in no schedule: enough to notice when the flow sends again.
-    pub const PROBE: Share = Share { layer: u32::MAX, rate: 16.0 * 1024.0, codec: None };
-}
+use covey_proto::{Appearance, Ended, FlowAsk, FlowKey, FlowOpening, Sent};
 
 /// What has happened to the flows that this host sends since the last report.
 #[derive(Debug, Clone, Default, PartialEq)]

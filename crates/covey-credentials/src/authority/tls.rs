@@ -14,7 +14,8 @@ use super::certificate::{Certificate, Revoked, Serial, read_all};
 
 /// TLS of a listener.
 #[derive(Clone)]
-pub(crate) struct ServerTls {
+pub struct ServerTls {
+    /// Makes connections that are encrypted.
     pub acceptor: TlsAcceptor,
     /// Certificates that count no more.
     pub revoked: Arc<BTreeSet<Serial>>,
@@ -22,8 +23,10 @@ pub(crate) struct ServerTls {
 
 /// A listener, by the certificate that it shows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub(crate) enum Listener {
+pub enum Listener {
+    /// A coordinator, with `coordinator.pem`.
     Coordinator,
+    /// A relay, with `relay.pem`.
     Relay,
 }
 

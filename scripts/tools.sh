@@ -1,15 +1,15 @@
 #!/usr/bin/env bash
-# Installs the programs with which `make test` checks flow records: nfdump, softflowd and iproute2. Says what it left out
-# where there is neither root nor apt-get; exit status 1 then.
+# Installs the programs with which `make test` checks flow records and pages: nfdump, softflowd, iproute2 and Chromium.
+# Says what it left out where there is neither root nor apt-get; exit status 1 then.
 set -euo pipefail
 
 missing=()
-for pair in nfdump:nfdump nfcapd:nfdump softflowd:softflowd ss:iproute2; do
+for pair in nfdump:nfdump nfcapd:nfdump softflowd:softflowd ss:iproute2 chromium:chromium; do
     command -v "${pair%:*}" >/dev/null || missing+=("${pair#*:}")
 done
 [[ ${#missing[@]} -gt 0 ]] || exit 0
 leave_out() {
-    echo "Flow records of real collectors are left out: $1 (packages: ${missing[*]})"
+    echo "Flow records of real collectors and pages in a browser are left out: $1 (packages: ${missing[*]})"
     exit 1
 }
 [[ $(id -u) == 0 ]] || leave_out 'installing needs root'

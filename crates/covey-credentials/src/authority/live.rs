@@ -13,7 +13,7 @@ use super::tls::{Listener, ServerTls, warn_of_expiry};
 use crate::reload::Reload;
 
 /// How connections are encrypted: not at all, or with the certificates that were last read.
-pub(crate) type Tls = watch::Receiver<Option<ServerTls>>;
+pub type Tls = watch::Receiver<Option<ServerTls>>;
 
 /// What is in force.
 #[derive(Clone, Default)]
@@ -34,7 +34,7 @@ impl Current {
 }
 
 /// TLS of a process that runs.
-pub(crate) struct LiveTls {
+pub struct LiveTls {
     credentials: Credentials,
     listener: Listener,
     agents: watch::Sender<Option<ServerTls>>,

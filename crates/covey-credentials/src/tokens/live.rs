@@ -10,12 +10,12 @@ use tokio::sync::watch;
 
 use super::file::{Hash, SINGLE, TokenEntry, TokenFile, hash};
 use super::rights::{Right, Rights};
-use crate::limits::Limits;
 use crate::reload::Reload;
+use covey_api::Limits;
 
 /// Who shows a token.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub(crate) struct Holder {
+pub struct Holder {
     /// The name of the token.
     pub name: Arc<str>,
     /// The tenant to which it belongs.
@@ -27,6 +27,7 @@ pub(crate) struct Holder {
 }
 
 impl Holder {
+    /// Whether its holder may do this.
     pub fn has(&self, right: Right) -> bool {
         self.rights.has(right)
     }
@@ -36,7 +37,7 @@ impl Holder {
 type Table = BTreeMap<Hash, (Holder, Option<SystemTime>)>;
 
 /// What tokens may have, by name.
-pub(crate) type TokenLimits = BTreeMap<String, Limits>;
+pub type TokenLimits = BTreeMap<String, Limits>;
 
 /// How often the wall clock is asked whether a token has expired: it may jump.
 const LOOK: Duration = Duration::from_secs(1);
@@ -69,7 +70,7 @@ fn read(folder: &Path) -> Result<(Table, TokenLimits), CredentialError> {
 }
 
 /// The tokens of a process that runs.
-pub(crate) struct Tokens {
+pub struct Tokens {
     folder: PathBuf,
     table: watch::Sender<Table>,
     limits: watch::Sender<TokenLimits>,

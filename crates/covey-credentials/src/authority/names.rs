@@ -18,7 +18,7 @@ pub(super) fn any_name() -> String {
 }
 
 /// Whether somebody with this certificate, which a CA of ours has signed, may speak for a port.
-pub(crate) fn speaks_for(certificate: &CertificateDer<'_>, port: u32) -> bool {
+pub fn speaks_for(certificate: &CertificateDer<'_>, port: u32) -> bool {
     let parsed = ParsedCertificate::try_from(certificate);
     let name = ServerName::try_from(name_of(port));
     parsed

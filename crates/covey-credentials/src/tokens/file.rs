@@ -5,13 +5,12 @@ use std::fs;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use covey_api::{CredentialError, check_mode};
+use covey_api::{CredentialError, Limits, check_mode};
 use ring::digest::{SHA256, digest};
 
 use super::rights::Rights;
 use crate::authority::{create_folder, write_secret};
 use crate::hex::{hex, unhex};
-use crate::limits::Limits;
 
 /// The hash of a secret. Secrets are random and long, so that nobody can guess one from its hash.
 pub(super) type Hash = [u8; 32];

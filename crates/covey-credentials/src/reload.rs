@@ -8,7 +8,7 @@ use covey_api::CredentialError;
 use tokio::sync::mpsc;
 
 /// Something that comes from files.
-pub(crate) trait Reload: Send + Sync {
+pub trait Reload: Send + Sync {
     /// What it is, for logs.
     fn name(&self) -> &'static str;
 
@@ -42,7 +42,7 @@ fn stamps(part: &dyn Reload) -> Stamps {
 }
 
 /// Parts that have been read, and how their files were then.
-pub(crate) struct Watched(Vec<(Arc<dyn Reload>, Stamps)>);
+pub struct Watched(Vec<(Arc<dyn Reload>, Stamps)>);
 
 impl Watched {
     /// Parts that have just been read.

@@ -29,10 +29,10 @@ pub use agent_certificates::AgentCertificates;
 pub use certificate::{Certificate, Serial};
 pub(crate) use files::{create_folder, write_secret};
 pub use issue::VALIDITY;
-pub(crate) use live::{LiveTls, Tls};
-pub(crate) use names::speaks_for;
+pub use live::{LiveTls, Tls};
+pub use names::speaks_for;
 pub use owner::{Owner, OwnerError, is_name};
-pub(crate) use tls::{Listener, ServerTls};
+pub use tls::{Listener, ServerTls};
 
 use files::{io_error, read};
 use issue::make;

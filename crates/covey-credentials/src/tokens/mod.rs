@@ -7,5 +7,5 @@ mod live;
 mod rights;
 
 pub use file::{NewToken, TokenEntry, TokenFile, is_tenant_name, is_token_name};
-pub(crate) use live::{Holder, TokenLimits, Tokens};
+pub use live::{Holder, TokenLimits, Tokens};
 pub use rights::{Right, Rights, RightsError};

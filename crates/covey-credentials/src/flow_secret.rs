@@ -11,7 +11,7 @@ use crate::authority::{Authority, FLOW_SECRET};
 use crate::reload::Reload;
 
 /// The secret, which is read again when its file changes.
-pub(crate) struct FlowSecret {
+pub struct FlowSecret {
     authority: Authority,
     secret: watch::Sender<Key>,
 }

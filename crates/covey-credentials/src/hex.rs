@@ -1,6 +1,7 @@
 //! Secrets and hashes of 32 bytes in files, as hexadecimal digits.
 
-pub(crate) fn hex(bytes: &[u8]) -> String {
+/// Bytes as hexadecimal digits.
+pub fn hex(bytes: &[u8]) -> String {
     bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 

@@ -21,7 +21,7 @@ impl Serial {
     }
 
     /// The serial number of a certificate, if it is one.
-    pub(crate) fn of(certificate: &CertificateDer<'_>) -> Option<Serial> {
+    pub fn of(certificate: &CertificateDer<'_>) -> Option<Serial> {
         let (_, parsed) = X509Certificate::from_der(certificate).ok()?;
         Some(Serial::new(parsed.raw_serial()))
     }
