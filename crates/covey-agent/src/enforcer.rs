@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use covey_proto::{CodecName, FlowAnswer, FlowKey, FlowKeys, OpeningAnswer, Service};
+use covey_proto::{CodecName, FlowAnswer, FlowKeys, FlowName, OpeningAnswer, Service};
 
 use crate::progress::Progress;
 
@@ -16,7 +16,7 @@ pub trait Enforcer: Send {
     ///
     /// # Errors
     /// When the host cannot carry it out. The agent logs the error and continues.
-    fn apply(&mut self, holds: (u64, u64), flows: &BTreeMap<FlowKey, Service>) -> io::Result<()>;
+    fn apply(&mut self, holds: (u64, u64), flows: &BTreeMap<FlowName, Service>) -> io::Result<()>;
 
     /// Reports what has happened to the host's flows since the last call.
     fn progress(&mut self) -> Progress;
@@ -42,7 +42,7 @@ pub enum CoordinatorEvent<'a> {
     /// The session is over.
     Left,
     /// The coordinator has written the ends of these flows to its journal.
-    Acknowledged(&'a [FlowKey]),
+    Acknowledged(&'a [FlowName]),
     /// How flows prove themselves from now on; `None`: the coordinator speaks a version without proofs.
     Keys(Option<&'a FlowKeys>),
     /// The coordinator's answers to [`Progress::asks`].

@@ -7,7 +7,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{
     CodecName, Connected, Direction, Ended, Entry, FlowAnswer, FlowCheck, FlowFacts, FlowKey,
-    FlowKeys, FromApp, LOCAL_OPENINGS, LOCAL_START_SMALL, LOCAL_TOKENS, LOCAL_VERSION,
+    FlowKeys, FlowName, FromApp, LOCAL_OPENINGS, LOCAL_START_SMALL, LOCAL_TOKENS, LOCAL_VERSION,
     MAX_LOCAL_FLOWS, Mac, Means, OLDEST_LOCAL, OpeningAnswer, OpeningError, Proof, ProofRefusal,
     Sent, Service, Side, ToApp, WrongOpening,
 };
@@ -106,9 +106,9 @@ struct Coordinator {
 #[derive(Debug, Default)]
 struct Unreported {
     ended: Vec<Ended>,
-    written: Vec<FlowKey>,
+    written: Vec<FlowName>,
     /// Flows that were opened (true) or that no application has open any more (false), in order.
-    opened: Vec<(FlowKey, bool)>,
+    opened: Vec<(FlowName, bool)>,
     sent: BTreeMap<FlowKey, Sent>,
 }
 
@@ -178,7 +178,7 @@ impl FlowTable {
             self.owners.remove(&key);
             self.unreported.sent.remove(&key);
             if self.open.remove(&key) {
-                self.unreported.opened.push((key, false));
+                self.unreported.opened.push((key.into(), false));
             }
             self.has_moved(key, None);
         }
@@ -227,7 +227,7 @@ impl FlowTable {
                 let taken: Vec<(AppId, FlowKey)> =
                     others.filter_map(|key| Some((*self.owners.get(key)?, *key))).collect();
                 self.open.extend(&keys);
-                self.unreported.opened.extend(keys.iter().map(|key| (*key, true)));
+                self.unreported.opened.extend(keys.iter().map(|key| ((*key).into(), true)));
                 self.owners.extend(keys.into_iter().map(|key| (key, id)));
                 for (other, key) in taken.into_iter().filter(|(other, _)| *other != id) {
                     let found = Err(OpeningError::Taken);
@@ -240,24 +240,26 @@ impl FlowTable {
                 }
                 for ended in flows {
                     // An application repeats its ends to an agent that has never heard of the flows.
-                    app.flows.insert(ended.key);
-                    app.news.changed.remove(&ended.key);
-                    self.owners.insert(ended.key, id);
-                    self.open.remove(&ended.key);
+                    let key = ended.key.key().ok_or(Refused)?;
+                    app.flows.insert(key);
+                    app.news.changed.remove(&key);
+                    self.owners.insert(key, id);
+                    self.open.remove(&key);
                     // If it is opened again, this is not its rate.
-                    self.services.remove(&ended.key);
-                    self.openings.closed(id, ended.key);
-                    self.unreported.sent.remove(&ended.key);
-                    self.moved.extend(self.greeting.means.shapes().then_some((ended.key, None)));
+                    self.services.remove(&key);
+                    self.openings.closed(id, key);
+                    self.unreported.sent.remove(&key);
+                    self.moved.extend(self.greeting.means.shapes().then_some((key, None)));
                     self.unreported.ended.push(ended);
                 }
             }
             FromApp::Sent(flows) => {
-                let own = flows.into_iter().filter(|sent| app.flows.contains(&sent.key));
-                self.unreported.sent.extend(own.map(|sent| (sent.key, sent)));
+                let keyed = flows.into_iter().filter_map(|sent| Some((sent.key.key()?, sent)));
+                self.unreported.sent.extend(keyed.filter(|(key, _)| app.flows.contains(key)));
             }
             FromApp::Written(keys) => {
-                self.unreported.written.extend(keys.iter().filter(|key| app.flows.contains(key)));
+                let own = keys.into_iter().filter(|key| app.flows.contains(key));
+                self.unreported.written.extend(own.map(FlowName::Key));
             }
             FromApp::Connected(flows) => {
                 for Connected { key, from, to } in flows {
@@ -406,8 +408,10 @@ impl FlowTable {
     }
 
     /// Replaces the schedule with `flows`; every other flow must stop.
-    pub fn apply(&mut self, flows: &BTreeMap<FlowKey, Service>) {
-        let before = std::mem::replace(&mut self.services, flows.clone());
+    pub fn apply(&mut self, flows: &BTreeMap<FlowName, Service>) {
+        // Applications name flows by their coflows alone.
+        let named = flows.iter().filter_map(|(name, service)| Some((name.key()?, *service)));
+        let before = std::mem::replace(&mut self.services, named.collect());
         let gone = before.keys().filter(|key| !self.services.contains_key(key));
         let others = self.services.iter().filter(|(key, service)| before.get(key) != Some(service));
         for key in gone.chain(others.map(|(key, _)| key)) {
@@ -453,18 +457,18 @@ impl FlowTable {
     }
 
     /// The ends of these flows are in the coordinator's journal. Flows that are open have been cancelled.
-    pub fn acknowledged(&mut self, keys: &[FlowKey]) {
-        for key in keys {
-            if self.open.remove(key) {
-                self.unreported.sent.remove(key);
-                self.has_moved(*key, None);
+    pub fn acknowledged(&mut self, names: &[FlowName]) {
+        for key in names.iter().filter_map(|name| name.key()) {
+            if self.open.remove(&key) {
+                self.unreported.sent.remove(&key);
+                self.has_moved(key, None);
             }
             // A flow that was cancelled may be about to be opened.
-            let owner = self.owners.remove(key).or_else(|| self.openings.sender(*key));
+            let owner = self.owners.remove(&key).or_else(|| self.openings.sender(key));
             let Some(id) = owner else { continue };
             if let Some(app) = self.apps.get_mut(&id) {
-                app.flows.remove(key);
-                app.news.acknowledged.push(*key);
+                app.flows.remove(&key);
+                app.news.acknowledged.push(key);
                 self.woken.insert(id);
             }
         }
@@ -511,7 +515,7 @@ impl FlowTable {
         }
         let entries = changed.into_iter().map(|key| {
             let service = self.services.get(&key).copied().unwrap_or(Service::NONE);
-            Entry { key, service }
+            Entry { key: key.into(), service }
         });
         let entries: Vec<Entry> = entries.collect();
         out.extend(entries.chunks(MAX_LOCAL_FLOWS).map(|some| ToApp::Shares(some.to_vec())));

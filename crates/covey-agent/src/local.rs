@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use covey_api::hmac_sha256;
 use covey_door::{Door, Guest, Peer, Reason, Refusals};
-use covey_proto::{Decoder, FlowKey, FromApp, Means, Service, ToApp, encode};
+use covey_proto::{Decoder, FlowName, FromApp, Means, Service, ToApp, encode};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::unix::{OwnedReadHalf, OwnedWriteHalf};
 use tokio::net::{UnixListener, UnixStream};
@@ -181,7 +181,7 @@ impl Drop for Local {
 }
 
 impl Enforcer for Local {
-    fn apply(&mut self, _: (u64, u64), flows: &BTreeMap<FlowKey, Service>) -> io::Result<()> {
+    fn apply(&mut self, _: (u64, u64), flows: &BTreeMap<FlowName, Service>) -> io::Result<()> {
         // The shaper first: when a flow is told that it may send, its rate must be in force.
         if let Some(shaping) = &mut self.shaping {
             shaping.flows.schedule.clone_from(flows);
@@ -197,8 +197,8 @@ impl Enforcer for Local {
             let has_moved = !moved.is_empty();
             for (key, ends) in moved {
                 match ends {
-                    Some(ends) => shaping.flows.ends.insert(key, ends),
-                    None => shaping.flows.ends.remove(&key),
+                    Some(ends) => shaping.flows.ends.insert(key.into(), ends),
+                    None => shaping.flows.ends.remove(&key.into()),
                 };
             }
             if has_moved {

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use covey_proto::{Ended, FlowAnnouncement, FlowId, FlowKey, Sent};
+use covey_proto::{Ended, FlowAnnouncement, FlowId, FlowName, Sent};
 
 use crate::progress::Progress;
 
@@ -14,20 +14,20 @@ use crate::progress::Progress;
 /// since, that is a *former* name.
 #[derive(Debug, Default)]
 pub struct FlowNames {
-    keys: BTreeMap<FlowId, FlowKey>,
-    ids: BTreeMap<FlowKey, FlowId>,
+    keys: BTreeMap<FlowId, FlowName>,
+    ids: BTreeMap<FlowName, FlowId>,
     /// The present name by each former one.
-    present: BTreeMap<FlowKey, FlowKey>,
+    present: BTreeMap<FlowName, FlowName>,
     /// The former names by the present one, oldest first.
-    former: BTreeMap<FlowKey, Vec<FlowKey>>,
+    former: BTreeMap<FlowName, Vec<FlowName>>,
 }
 
 impl FlowNames {
     /// Learns the id of a flow, and one of its names. A flow of no coflow has no other name than its id. The names of a
     /// flow that has changed its coflow are announced one after the other, oldest first. Returns the former and the
     /// present name if the flow has changed its coflow since this agent last heard of it.
-    pub fn announced(&mut self, flow: FlowAnnouncement) -> Option<(FlowKey, FlowKey)> {
-        let name = self.present(flow.member.unwrap_or(FlowKey::of_id(flow.id)));
+    pub fn announced(&mut self, flow: FlowAnnouncement) -> Option<(FlowName, FlowName)> {
+        let name = self.present(flow.member.unwrap_or(FlowName::Id(flow.id)));
         let before = self.keys.insert(flow.id, name).filter(|before| *before != name);
         self.ids.insert(name, flow.id);
         let before = before?;
@@ -40,23 +40,23 @@ impl FlowNames {
     }
 
     /// The present name of a flow that somebody names in any way.
-    pub fn present(&self, name: FlowKey) -> FlowKey {
+    pub fn present(&self, name: FlowName) -> FlowName {
         let of_id = || name.id().and_then(|id| self.keys.get(&id));
         self.present.get(&name).or_else(of_id).copied().unwrap_or(name)
     }
 
     /// The name of a flow for the coordinator: its id, if that was announced.
-    pub fn remote(&self, key: FlowKey) -> FlowKey {
-        self.ids.get(&key).map_or(key, |id| FlowKey::of_id(*id))
+    pub fn remote(&self, key: FlowName) -> FlowName {
+        self.ids.get(&key).map_or(key, |id| FlowName::Id(*id))
     }
 
     /// All names by which applications may know a flow.
-    pub fn local(&self, key: FlowKey) -> impl Iterator<Item = FlowKey> {
+    pub fn local(&self, key: FlowName) -> impl Iterator<Item = FlowName> {
         self.former.get(&key).into_iter().flatten().copied().chain([key])
     }
 
     /// The flows that have former names.
-    pub fn renamed(&self) -> impl Iterator<Item = FlowKey> {
+    pub fn renamed(&self) -> impl Iterator<Item = FlowName> {
         self.former.keys().copied()
     }
 
@@ -77,14 +77,14 @@ impl FlowNames {
     }
 
     /// The coordinator names a flow no more, or has to announce it first.
-    pub fn forget(&mut self, key: FlowKey) {
+    pub fn forget(&mut self, key: FlowName) {
         if let Some(id) = self.ids.remove(&key) {
             self.keys.remove(&id);
         }
     }
 
     /// Forgets the ids of all flows but these.
-    pub fn retain(&mut self, mut keeps: impl FnMut(&FlowKey) -> bool) {
+    pub fn retain(&mut self, mut keeps: impl FnMut(&FlowName) -> bool) {
         self.ids.retain(|key, _| keeps(key));
         self.keys.retain(|_, key| self.ids.contains_key(key));
     }
@@ -96,7 +96,7 @@ impl FlowNames {
     }
 
     /// Nobody names a flow any more: its end is acknowledged.
-    pub fn done(&mut self, key: FlowKey) {
+    pub fn done(&mut self, key: FlowName) {
         self.forget(key);
         for former in self.former.remove(&key).unwrap_or_default() {
             self.present.remove(&former);
@@ -105,7 +105,7 @@ impl FlowNames {
 
     /// Nobody names the flows of a coflow any more.
     pub fn over(&mut self, coflow: u64) {
-        self.former.retain(|key, _| key.coflow != coflow);
-        self.present.retain(|_, key| key.coflow != coflow);
+        self.former.retain(|name, _| name.coflow() != Some(coflow));
+        self.present.retain(|_, name| name.coflow() != Some(coflow));
     }
 }

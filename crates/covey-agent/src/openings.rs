@@ -146,7 +146,7 @@ impl Openings {
         let mut taken = std::mem::take(&mut self.unasked);
         let is_open = |at: &(FlowKey, Side)| self.ends.get(at).is_some_and(|it| it.open.is_some());
         let waits = |what: &mut FlowOpening| {
-            is_open(&(what.key, what.side)) && ended.iter().any(|it| it.key == what.key)
+            is_open(&(what.key, what.side)) && ended.iter().any(|it| it.key == what.key.into())
         };
         self.unasked = taken.extract_if(.., waits).collect();
         taken
@@ -197,7 +197,7 @@ mod tests {
 
     #[test]
     fn a_flow_that_is_opened_after_its_end_is_asked_for_after_its_end() {
-        let ended = [Ended { key: A, bytes: 1.0, wire: 1.0 }];
+        let ended = [Ended { key: A.into(), bytes: 1.0, wire: 1.0 }];
         let mut openings = asking();
         openings.opens(1, opening(1.0));
         openings.closed(1, A);

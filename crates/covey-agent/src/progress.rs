@@ -2,7 +2,7 @@
 
 use std::net::SocketAddr;
 
-use covey_proto::{Appearance, Ended, FlowAsk, FlowKey, FlowOpening, Sent};
+use covey_proto::{Appearance, Ended, FlowAsk, FlowName, FlowOpening, Sent};
 
 /// What has happened to the flows that this host sends since the last report.
 #[derive(Debug, Clone, Default, PartialEq)]
@@ -12,11 +12,11 @@ pub struct Progress {
     /// Totals of the other flows that have sent something since the last report.
     pub sent: Vec<Sent>,
     /// Flows whose last bytes are in their sockets.
-    pub written: Vec<FlowKey>,
+    pub written: Vec<FlowName>,
     /// Flows that an application has opened (true), or that no application has open any more (false), in order.
-    pub opened: Vec<(FlowKey, bool)>,
+    pub opened: Vec<(FlowName, bool)>,
     /// Flows that have begun and that no application has named. From now on their numbers name them
-    /// ([`FlowKey::of_number`]).
+    /// ([`FlowName::of_number`]).
     pub appeared: Vec<Appearance>,
     /// Whether the enforcer has not looked at flows this time: then it does not know whether they have sent something.
     pub has_not_looked: bool,

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeMap;
 
-use covey_proto::{FlowKey, Service};
+use covey_proto::{FlowName, Service};
 
 use crate::progress::Ends;
 
@@ -18,9 +18,9 @@ pub trait Shaper: Send {
 #[derive(Debug, Clone, Default)]
 pub struct ShapedFlows {
     /// The connections of open flows.
-    pub ends: BTreeMap<FlowKey, Ends>,
+    pub ends: BTreeMap<FlowName, Ends>,
     /// The schedule in force.
-    pub schedule: BTreeMap<FlowKey, Service>,
+    pub schedule: BTreeMap<FlowName, Service>,
     /// Whether there is a session with the coordinator. Without one, a flow without a rate is not held.
     pub joined: bool,
 }

@@ -8,9 +8,8 @@
 //! counts as unused until one does. All of this is taken back as soon as a flow sends or is opened.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
 
-use covey_proto::{FlowKey, Service, Use, Uses};
+use covey_proto::{FlowName, Service, Use, Uses};
 
 /// Bytes that a flow may give to its socket at once. A slow flow is silent for the time that these take.
 const SLICE: f64 = 32.0 * 1024.0;
@@ -36,11 +35,11 @@ pub struct Watch {
     idle_after_s: f64,
     now_s: f64,
     next_look_s: f64,
-    served: BTreeMap<FlowKey, Served>,
+    served: BTreeMap<FlowName, Served>,
     /// Flows that an application has open.
-    open: BTreeSet<FlowKey>,
+    open: BTreeSet<FlowName>,
     /// Flows that are idle or closed.
-    unused: BTreeMap<FlowKey, Use>,
+    unused: BTreeMap<FlowName, Use>,
     unopened: BTreeSet<u64>,
     /// Changes that have not been reported.
     news: Uses,
@@ -80,7 +79,7 @@ impl Watch {
     }
 
     /// Replaces the flows that have a rate.
-    pub fn served(&mut self, flows: &BTreeMap<FlowKey, Service>) {
+    pub fn served(&mut self, flows: &BTreeMap<FlowName, Service>) {
         let mut before = std::mem::take(&mut self.served);
         for (&key, service) in flows.iter().filter(|(_, service)| service.rate > 0.0) {
             let since_s = before.remove(&key).map_or(self.now_s, |served| served.since_s);
@@ -89,24 +88,24 @@ impl Watch {
     }
 
     /// An application has opened a flow.
-    pub fn opened(&mut self, key: FlowKey) {
+    pub fn opened(&mut self, key: FlowName) {
         self.open.insert(key);
         self.note_activity(key);
-        if self.unused.remove(&key).is_some() || self.unopened.contains(&key.coflow) {
+        if self.unused.remove(&key).is_some() || self.is_unopened(key) {
             self.news.flows.push((key, Use::Moves));
         }
     }
 
     /// The application that had a flow open is gone.
-    pub fn closed(&mut self, key: FlowKey) {
+    pub fn closed(&mut self, key: FlowName) {
         if self.open.remove(&key) && self.idle_after_s.is_finite() {
             self.set(key, Use::Closed);
-            self.mark_unopened(key.coflow);
+            key.coflow().into_iter().for_each(|coflow| self.mark_unopened(coflow));
         }
     }
 
     /// A flow has sent something.
-    pub fn sent(&mut self, key: FlowKey) {
+    pub fn sent(&mut self, key: FlowName) {
         self.note_activity(key);
         if self.unused.get(&key) == Some(&Use::Idle) {
             self.unused.remove(&key);
@@ -115,7 +114,7 @@ impl Watch {
     }
 
     /// A flow needs no rate any more: it has ended, or its last bytes are on their way.
-    pub fn done(&mut self, key: FlowKey, has_ended: bool) {
+    pub fn done(&mut self, key: FlowName, has_ended: bool) {
         self.served.remove(&key);
         if has_ended {
             self.open.remove(&key);
@@ -124,7 +123,7 @@ impl Watch {
     }
 
     /// A flow has changed its coflow.
-    pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
+    pub fn rename(&mut self, from: FlowName, to: FlowName) {
         if let Some(served) = self.served.remove(&from) {
             self.served.insert(to, served);
         }
@@ -134,7 +133,7 @@ impl Watch {
         // The coordinator may have been told that no other flow of the new coflow is open here.
         if self.open.remove(&from)
             && self.open.insert(to)
-            && self.unopened.contains(&to.coflow)
+            && self.is_unopened(to)
             && !self.unused.contains_key(&to)
         {
             self.news.flows.push((to, Use::Moves));
@@ -144,7 +143,7 @@ impl Watch {
     /// A coflow is over and no longer reported.
     pub fn over(&mut self, coflow: u64) {
         self.unopened.remove(&coflow);
-        self.unused.retain(|key, _| key.coflow != coflow);
+        self.unused.retain(|name, _| name.coflow() != Some(coflow));
     }
 
     /// It is `now_s`. What flows have sent since they were last looked at is not known.
@@ -166,9 +165,10 @@ impl Watch {
             return;
         }
         self.next_look_s = now_s + every_s;
-        let mut due: Vec<FlowKey> = Vec::new();
+        let mut due: Vec<FlowName> = Vec::new();
         for (&key, served) in &self.served {
-            let idle = self.unused.range(of(key.coflow)).count() as f64;
+            let of_coflow = key.coflow().map(|coflow| self.unused.range(FlowName::all_of(coflow)));
+            let idle = of_coflow.into_iter().flatten().count() as f64;
             let patience_s = (self.idle_after_s / (1.0 + idle)).max(every_s);
             let at_once = if key.number().is_some() { BURST } else { SLICE };
             let is_due = now_s - served.since_s >= patience_s.max(at_once / served.rate);
@@ -179,21 +179,23 @@ impl Watch {
         for &key in &due {
             if self.open.contains(&key) {
                 self.set(key, Use::Idle);
-            } else if key.number().is_none() {
-                self.mark_unopened(key.coflow);
+            } else if let Some(coflow) = key.coflow() {
+                self.mark_unopened(coflow);
             }
         }
-        due.dedup_by_key(|key| key.coflow);
-        due.into_iter().for_each(|key| self.idle_with_coflow(key.coflow));
+        let mut coflows: Vec<u64> = due.into_iter().filter_map(FlowName::coflow).collect();
+        coflows.dedup();
+        coflows.into_iter().for_each(|coflow| self.idle_with_coflow(coflow));
     }
 
     /// Makes the waiting flows of a coflow idle if no flow of it sends.
     fn idle_with_coflow(&mut self, coflow: u64) {
-        let sends = |key: &FlowKey| self.open.contains(key) && !self.unused.contains_key(key);
-        if self.served.range(of(coflow)).any(|(key, _)| sends(key)) {
+        let sends = |key: &FlowName| self.open.contains(key) && !self.unused.contains_key(key);
+        if self.served.range(FlowName::all_of(coflow)).any(|(key, _)| sends(key)) {
             return;
         }
-        let wait = self.open.range(of(coflow)).filter(|key| !self.unused.contains_key(key));
+        let wait =
+            self.open.range(FlowName::all_of(coflow)).filter(|key| !self.unused.contains_key(key));
         for key in wait.copied().collect::<Vec<_>>() {
             self.set(key, Use::Idle);
         }
@@ -208,29 +210,33 @@ impl Watch {
 
     /// Coflows with flows that applications have open.
     pub fn kept(&self) -> Vec<u64> {
-        let named = self.open.iter().filter(|key| key.number().is_none());
-        let mut coflows: Vec<u64> = named.map(|key| key.coflow).collect();
+        let mut coflows: Vec<u64> = self.open.iter().filter_map(|name| name.coflow()).collect();
         coflows.dedup();
         coflows
     }
 
     /// Whether a flow is idle, or the application that had it open is gone.
-    pub fn is_unused(&self, key: FlowKey) -> bool {
+    pub fn is_unused(&self, key: FlowName) -> bool {
         self.unused.contains_key(&key)
     }
 
     /// Flows that are open and idle.
-    pub fn idle(&self) -> impl Iterator<Item = FlowKey> {
+    pub fn idle(&self) -> impl Iterator<Item = FlowName> {
         self.unused.iter().filter(|(_, of)| **of == Use::Idle).map(|(key, _)| *key)
     }
 
-    fn note_activity(&mut self, key: FlowKey) {
+    /// Whether no application is known that would open the rest of a flow's coflow.
+    fn is_unopened(&self, name: FlowName) -> bool {
+        name.coflow().is_some_and(|coflow| self.unopened.contains(&coflow))
+    }
+
+    fn note_activity(&mut self, key: FlowName) {
         if let Some(served) = self.served.get_mut(&key) {
             served.since_s = self.now_s;
         }
     }
 
-    fn set(&mut self, key: FlowKey, of: Use) {
+    fn set(&mut self, key: FlowName, of: Use) {
         self.unused.insert(key, of);
         self.news.flows.push((key, of));
     }
@@ -244,30 +250,28 @@ impl Watch {
 
     fn tell_unopened(&mut self, coflow: u64) {
         self.news.unopened.push(coflow);
-        let moving = self.open.range(of(coflow)).filter(|key| !self.unused.contains_key(key));
+        let moving =
+            self.open.range(FlowName::all_of(coflow)).filter(|key| !self.unused.contains_key(key));
         self.news.flows.extend(moving.map(|key| (*key, Use::Moves)));
     }
 }
 
-/// The keys of a coflow's flows.
-fn of(coflow: u64) -> RangeInclusive<FlowKey> {
-    FlowKey { coflow, flow: 0 }..=FlowKey { coflow, flow: u32::MAX }
-}
-
 #[cfg(test)]
 mod tests {
+    use covey_proto::FlowKey;
+
     use super::*;
 
-    const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
-    const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
-    const C: FlowKey = FlowKey { coflow: 1, flow: 2 };
+    const A: FlowName = FlowName::Key(FlowKey { coflow: 1, flow: 0 });
+    const B: FlowName = FlowName::Key(FlowKey { coflow: 1, flow: 1 });
+    const C: FlowName = FlowName::Key(FlowKey { coflow: 1, flow: 2 });
 
-    fn at_rate(rate: f64, keys: &[FlowKey]) -> BTreeMap<FlowKey, Service> {
+    fn at_rate(rate: f64, keys: &[FlowName]) -> BTreeMap<FlowName, Service> {
         keys.iter().map(|key| (*key, Service { layer: 0, rate, codec: None })).collect()
     }
 
     /// A watch that calls flows idle after a second, of a coflow with two flows that have a rate.
-    fn watch(open: &[FlowKey]) -> Watch {
+    fn watch(open: &[FlowName]) -> Watch {
         let mut watch = Watch::default();
         watch.look(0.0);
         watch.asked(1.0);
@@ -278,7 +282,7 @@ mod tests {
     }
 
     /// Lets time pass in which these flows send.
-    fn pass(watch: &mut Watch, seconds: f64, sending: &[FlowKey]) -> Option<Uses> {
+    fn pass(watch: &mut Watch, seconds: f64, sending: &[FlowName]) -> Option<Uses> {
         let until_s = watch.now_s + seconds;
         while watch.now_s < until_s {
             sending.iter().for_each(|key| watch.sent(*key));
@@ -287,7 +291,7 @@ mod tests {
         watch.take_news()
     }
 
-    fn flows(of: &[(FlowKey, Use)]) -> Option<Uses> {
+    fn flows(of: &[(FlowName, Use)]) -> Option<Uses> {
         Some(Uses { flows: of.to_vec(), ..Uses::default() })
     }
 

@@ -81,11 +81,11 @@ async fn check(info: &EnforcerInfo) {
     if has_apps {
         let mut app = App::connect(&setup.sockets[0]);
         app.expect(name, &ToApp::Coordinator { heard: true, codec: Some(CODEC) });
-        app.say(&FromApp::Ended(vec![Ended { key: FLOW, bytes: 1.0, wire: 1.0 }]));
+        app.say(&FromApp::Ended(vec![Ended { key: FLOW.into(), bytes: 1.0, wire: 1.0 }]));
         while enforcer.progress().ended.is_empty() {
             tokio::time::sleep(Duration::from_millis(5)).await;
         }
-        enforcer.heard(CoordinatorEvent::Acknowledged(&[FLOW]));
+        enforcer.heard(CoordinatorEvent::Acknowledged(&[FLOW.into()]));
         app.expect(name, &ToApp::Acknowledged(vec![FLOW]));
         enforcer.heard(CoordinatorEvent::Left);
         app.expect(name, &ToApp::Coordinator { heard: false, codec: Some(CODEC) });

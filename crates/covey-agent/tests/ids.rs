@@ -2,12 +2,12 @@
 
 use covey_agent::{Agent, Progress};
 use covey_proto::{
-    Ended, Entry, FlowAnnouncement, FlowId, FlowKey, FromAgent, ReportThreshold, Schedule, Sent,
-    ToAgent, Use, Uses, VERSION, Welcome,
+    Ended, Entry, FlowAnnouncement, FlowId, FlowKey, FlowName, FromAgent, ReportThreshold,
+    Schedule, Sent, Service, ToAgent, Use, Uses, VERSION, Welcome,
 };
 
-const KEY: FlowKey = FlowKey { coflow: 5, flow: 6 };
-const NAME: FlowKey = FlowKey::of_id(FlowId(17));
+const KEY: FlowName = FlowName::Key(FlowKey { coflow: 5, flow: 6 });
+const NAME: FlowName = FlowName::Id(FlowId(17));
 
 fn tell(agent: &mut Agent, message: ToAgent) -> Vec<FromAgent> {
     let mut out = Vec::new();
@@ -27,9 +27,9 @@ fn welcome() -> ToAgent {
     })
 }
 
-fn schedule(version: u64, set: &[FlowKey], removed: &[FlowKey]) -> ToAgent {
+fn schedule(version: u64, set: &[FlowName], removed: &[FlowName]) -> ToAgent {
     let entry =
-        |&key: &FlowKey| Entry { key, service: Service { layer: 0, rate: 1e6, codec: None } };
+        |&key: &FlowName| Entry { key, service: Service { layer: 0, rate: 1e6, codec: None } };
     let (set, removed) = (set.iter().map(entry).collect(), removed.to_vec());
     ToAgent::Schedule(Schedule { epoch: 1, version, base: version - 1, set, removed })
 }
@@ -51,7 +51,7 @@ fn end(agent: &mut Agent) -> Vec<FromAgent> {
     out
 }
 
-fn ended(key: FlowKey) -> [FromAgent; 1] {
+fn ended(key: FlowName) -> [FromAgent; 1] {
     [FromAgent::Ended(vec![Ended { key, bytes: 3.0, wire: 3.0 }])]
 }
 
@@ -96,7 +96,7 @@ fn a_flow_of_no_coflow_is_known_by_its_id_alone() {
 }
 
 /// The flow's name after it has changed its coflow.
-const MOVED: FlowKey = FlowKey { coflow: 8, flow: 2 };
+const MOVED: FlowName = FlowName::Key(FlowKey { coflow: 8, flow: 2 });
 
 /// An agent whose flow has changed its coflow, and is in the schedule again.
 fn renamed() -> Agent {
@@ -111,14 +111,14 @@ fn rename(agent: &mut Agent) {
     tell(agent, ToAgent::Flows(names.to_vec()));
 }
 
-fn send(agent: &mut Agent, key: FlowKey, bytes: f64) -> Vec<FromAgent> {
+fn send(agent: &mut Agent, key: FlowName, bytes: f64) -> Vec<FromAgent> {
     let sent = vec![Sent { key, bytes, wire: bytes }];
     let mut out = Vec::new();
     agent.happened(&Progress { sent, ..Progress::default() }, 0.0, &mut out);
     out
 }
 
-fn sent(key: FlowKey, bytes: f64) -> [FromAgent; 1] {
+fn sent(key: FlowName, bytes: f64) -> [FromAgent; 1] {
     [FromAgent::Sent(vec![Sent { key, bytes, wire: bytes }])]
 }
 
@@ -141,7 +141,7 @@ fn the_threshold_of_the_present_coflow_counts() {
     assert_eq!(send(&mut agent, KEY, 5.0), []);
     rename(&mut agent);
     let threshold = |coflow| ReportThreshold { coflow, bytes: 4.0 };
-    tell(&mut agent, ToAgent::Thresholds(vec![threshold(MOVED.coflow)]));
+    tell(&mut agent, ToAgent::Thresholds(vec![threshold(MOVED.coflow().unwrap())]));
     assert_eq!(send(&mut agent, KEY, 8.0), []);
     assert_eq!(send(&mut agent, KEY, 9.0), sent(NAME, 9.0));
 }
@@ -149,7 +149,7 @@ fn the_threshold_of_the_present_coflow_counts() {
 #[test]
 fn a_former_name_outlives_its_coflow_and_the_session() {
     let mut agent = renamed();
-    tell(&mut agent, ToAgent::Over(vec![KEY.coflow]));
+    tell(&mut agent, ToAgent::Over(vec![KEY.coflow().unwrap()]));
     assert_eq!(send(&mut agent, KEY, 5.0), []);
     agent.hello();
     assert_eq!(end(&mut agent), []);
@@ -158,7 +158,7 @@ fn a_former_name_outlives_its_coflow_and_the_session() {
     rename(&mut agent);
     agent.hello();
     assert_eq!(tell(&mut agent, welcome()), ended(MOVED));
-    tell(&mut agent, ToAgent::Over(vec![MOVED.coflow]));
+    tell(&mut agent, ToAgent::Over(vec![MOVED.coflow().unwrap()]));
     assert_eq!(agent.names_here(&[MOVED]), [MOVED]);
 }
 
@@ -172,7 +172,7 @@ fn an_idle_flow_that_changes_its_coflow_stays_idle() {
     let mut out = Vec::new();
     let opened = Progress { opened: vec![(KEY, true)], ..Progress::default() };
     agent.happened(&opened, 0.0, &mut out);
-    assert_eq!(out, [FromAgent::Keeps(vec![MOVED.coflow])]);
+    assert_eq!(out, [FromAgent::Keeps(vec![MOVED.coflow().unwrap()])]);
     out.clear();
     for tick in 1..30 {
         agent.happened(&Progress::default(), f64::from(tick) / 20.0, &mut out);
@@ -180,7 +180,7 @@ fn an_idle_flow_that_changes_its_coflow_stays_idle() {
     let idle = Uses { flows: vec![(NAME, Use::Idle)], ..Uses::default() };
     assert_eq!(out, [FromAgent::Uses(idle)]);
     // It changes its coflow once more; its application may begin to send at any time.
-    let third = FlowKey { coflow: 9, flow: 0 };
+    let third = FlowName::Key(FlowKey { coflow: 9, flow: 0 });
     let names = [KEY, MOVED, third];
     let names = names.map(|name| FlowAnnouncement { id: FlowId(17), member: Some(name) });
     tell(&mut agent, ToAgent::Flows(names.to_vec()));

@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 
 use covey_agent::{CoordinatorEvent, Enforcer, Progress};
 use covey_client::mark_of;
-use covey_proto::{FlowKey, Service};
+use covey_proto::{FlowName, Service};
 
 use crate::connection::{Connection, UNPACED};
 use crate::connects::{Connects, Established};
@@ -189,7 +189,8 @@ impl Attached {
         self.keep_watched(&mut open);
         self.keep_watched(&mut ended);
         let progress = self.flows.look(&open, &ended, self.now_s());
-        progress.ended.iter().for_each(|ended| self.forget(ended.key.coflow));
+        let ended = progress.ended.iter().filter_map(|ended| ended.key.number());
+        ended.for_each(|number| self.forget(number));
         let is_quiet = self.done.is_empty() && self.waiting.is_empty();
         let load = if is_quiet { QUIET_LOAD } else { LOAD };
         self.next_look = Instant::now() + (thread_cpu() - begin).div_f64(load);
@@ -214,7 +215,8 @@ impl Attached {
         let mut ended = self.sockets.take_ended()?;
         self.keep_watched(&mut ended);
         let progress = self.flows.have_ended(&ended, self.now_s());
-        progress.ended.iter().for_each(|ended| self.forget(ended.key.coflow));
+        let ended = progress.ended.iter().filter_map(|ended| ended.key.number());
+        ended.for_each(|number| self.forget(number));
         Ok(progress)
     }
 
@@ -382,7 +384,7 @@ impl Attached {
 }
 
 impl Enforcer for Attached {
-    fn apply(&mut self, _: (u64, u64), flows: &BTreeMap<FlowKey, Service>) -> io::Result<()> {
+    fn apply(&mut self, _: (u64, u64), flows: &BTreeMap<FlowName, Service>) -> io::Result<()> {
         if let Some(hold) = &mut self.hold {
             hold.renew();
         }

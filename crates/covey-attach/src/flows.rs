@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
 
 use covey_agent::Progress;
-use covey_proto::{Appearance, Ended, FlowKey, Sent};
+use covey_proto::{Appearance, Ended, FlowName, Sent};
 
 use crate::connection::Connection;
 
@@ -173,7 +173,7 @@ impl Flows {
         }
         flow.sent = sent;
         let bytes = flow.bytes();
-        progress.sent.push(Sent { key: FlowKey::of_number(cookie), bytes, wire: bytes });
+        progress.sent.push(Sent { key: FlowName::Number(cookie), bytes, wire: bytes });
     }
 
     fn end(&mut self, cookie: u64, now_s: f64, progress: &mut Progress) {
@@ -183,7 +183,7 @@ impl Flows {
         if flow.is_new() {
             return;
         }
-        let (key, bytes) = (FlowKey::of_number(cookie), flow.bytes());
+        let (key, bytes) = (FlowName::Number(cookie), flow.bytes());
         progress.ended.push(Ended { key, bytes, wire: bytes });
         self.over.push(Over { flow, end_s: now_s });
     }
@@ -222,7 +222,7 @@ mod tests {
     }
 
     fn sent(progress: &Progress) -> Vec<(u64, f64)> {
-        progress.sent.iter().map(|it| (it.key.coflow, it.bytes)).collect()
+        progress.sent.iter().map(|it| (it.key.number().unwrap(), it.bytes)).collect()
     }
 
     #[test]
@@ -238,7 +238,7 @@ mod tests {
         assert_eq!(flows.look(&open, &[], 1.0), Progress::default());
         // The kernel tells what a connection had sent when it ended.
         let last = flows.look(&[connection(1, 0)], &[connection(2, 300)], 1.5);
-        assert_eq!(last.ended, [Ended { key: FlowKey::of_number(2), bytes: 300.0, wire: 300.0 }]);
+        assert_eq!(last.ended, [Ended { key: FlowName::Number(2), bytes: 300.0, wire: 300.0 }]);
         assert_eq!(flows.look(&[], &[], 2.0), Progress::default(), "the first never sent");
         let over = flows.take_over();
         assert_eq!(
@@ -264,7 +264,7 @@ mod tests {
         assert_eq!((later.appeared[0].number, later.appeared[0].age_s), (1, 0.01));
         assert_eq!(sent(&later), [(1, 30.0)]);
         let last = flows.look(&[connection(2, 100)], &[idle(140)], 3.0);
-        assert_eq!(last.ended, [Ended { key: FlowKey::of_number(1), bytes: 40.0, wire: 40.0 }]);
+        assert_eq!(last.ended, [Ended { key: FlowName::Number(1), bytes: 40.0, wire: 40.0 }]);
         // One that comes later is a flow with all that it has sent, idle or not.
         let new = flows.look(&[connection(2, 100), Connection { cookie: 3, ..idle(5) }], &[], 4.0);
         assert_eq!(sent(&new), [(3, 5.0)]);
@@ -307,7 +307,7 @@ mod tests {
         flows.look(&[connection(1, 10)], &[], 0.0);
         assert_eq!(flows.look(&[], &[], 0.1), Progress::default());
         let last = flows.look(&[], &[connection(1, 30)], 0.15);
-        assert_eq!(last.ended, [Ended { key: FlowKey::of_number(1), bytes: 30.0, wire: 30.0 }]);
+        assert_eq!(last.ended, [Ended { key: FlowName::Number(1), bytes: 30.0, wire: 30.0 }]);
         // Nobody tells of this one.
         flows.look(&[connection(2, 10)], &[], 1.0);
         flows.look(&[], &[], 1.1);
@@ -319,7 +319,7 @@ mod tests {
         let mut flows = Flows::new(true, false);
         flows.look(&[connection(1, 10), connection(2, 10)], &[], 0.0);
         let told = flows.have_ended(&[connection(1, 30)], 0.01);
-        assert_eq!(told.ended, [Ended { key: FlowKey::of_number(1), bytes: 30.0, wire: 30.0 }]);
+        assert_eq!(told.ended, [Ended { key: FlowName::Number(1), bytes: 30.0, wire: 30.0 }]);
         // The other one is still there, although nobody has looked at it.
         assert_eq!(flows.open().len(), 1);
         assert_eq!(flows.look(&[connection(2, 10)], &[], 0.1), Progress::default());
@@ -339,6 +339,6 @@ mod tests {
         let mut flows = Flows::default();
         flows.look(&[connection(1, 10)], &[], 0.0);
         let last = flows.look(&[], &[], 1.0);
-        assert_eq!(last.ended, [Ended { key: FlowKey::of_number(1), bytes: 10.0, wire: 10.0 }]);
+        assert_eq!(last.ended, [Ended { key: FlowName::Number(1), bytes: 10.0, wire: 10.0 }]);
     }
 }

@@ -16,7 +16,7 @@ use covey_attach::hold::Hold;
 use covey_attach::pace::Socket;
 use covey_attach::sockets::Sockets;
 use covey_attach::target::Target;
-use covey_proto::{FlowKey, Service};
+use covey_proto::{FlowName, Service};
 
 /// A connection to this process whose other side reads all that comes, and counts it.
 fn connection() -> (TcpStream, Arc<AtomicU64>) {
@@ -114,8 +114,8 @@ fn number(attached: &mut Attached, port: u16) -> u64 {
     panic!("port {port} was not seen")
 }
 
-fn service(number: u64, rate: f64) -> BTreeMap<FlowKey, Service> {
-    BTreeMap::from([(FlowKey::of_number(number), Service { layer: 0, rate, codec: None })])
+fn service(number: u64, rate: f64) -> BTreeMap<FlowName, Service> {
+    BTreeMap::from([(FlowName::Number(number), Service { layer: 0, rate, codec: None })])
 }
 
 /// Rates are taken back of all sockets of the process: tests of rates come one after the other.
@@ -247,7 +247,7 @@ fn packets_are_marked_by_layer_if_that_is_wanted_and_later_as_their_program_want
     let number = number(&mut attached, sender.port());
     let in_layer = |layer: u32, rate: f64| {
         let service = Service { layer, rate, codec: None };
-        BTreeMap::from([(FlowKey::of_number(number), service)])
+        BTreeMap::from([(FlowName::Number(number), service)])
     };
     for (layer, expected) in [(0, 0xe0), (1, 0xc0), (9, 0x20)] {
         attached.apply((1, 1), &in_layer(layer, 4e6)).expect("a schedule");

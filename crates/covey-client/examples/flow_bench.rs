@@ -186,7 +186,8 @@ impl Paced {
     /// Gives the flow a rate in bytes per second, or none. Returns the time.
     fn rate(&mut self, rate: Option<f64>) -> std::io::Result<u64> {
         self.version += 1;
-        let service = rate.map(|rate| (self.key, Service { layer: 0, rate, codec: self.codec }));
+        let service =
+            rate.map(|rate| (self.key.into(), Service { layer: 0, rate, codec: self.codec }));
         let now = self.began.elapsed().as_nanos() as u64;
         self.agent.apply((1, self.version), &service.into_iter().collect())?;
         Ok(now)
@@ -276,7 +277,7 @@ async fn incompressible(folder: &Path) -> Result<(), Failure> {
         let codec = is_tried.then_some(CodecName::Lz4);
         let key = FlowKey { coflow: 1, flow };
         let service = Service { layer: 0, rate: 1e12, codec };
-        agent.apply((1, u64::from(flow) + 1), &[(key, service)].into())?;
+        agent.apply((1, u64::from(flow) + 1), &[(key.into(), service)].into())?;
         let coflow = client.join(1);
         let mut sender = coflow.open(flow, listener.local_addr(), Some(BYTES as u64), b"").await?;
         let reader = tokio::spawn(drain(next(&mut listener).await?));
@@ -458,10 +459,8 @@ async fn thousand(folder: &Path) -> Result<(), Failure> {
     let mut bytes = Vec::new();
     encode(&ToAgent::Welcome(welcome), &mut bytes);
     let entry = |flow: u32, rate: f64| Entry {
-        key: FlowKey { coflow: 1, flow },
-        layer: 0,
-        rate,
-        codec: None,
+        key: FlowKey { coflow: 1, flow }.into(),
+        service: Service { layer: 0, rate, codec: None },
     };
     let mut set = |version: u64, set: Vec<Entry>| {
         let schedule = Schedule { epoch: 1, version, base: version - 1, set, removed: Vec::new() };

@@ -199,7 +199,8 @@ impl Flows {
 }
 
 fn schedule(to: &mut dyn Enforcer, version: u64, services: &[Service]) -> std::io::Result<()> {
-    let flows = services.iter().zip(0..).map(|(service, flow)| (key(flow), *service)).collect();
+    let flows =
+        services.iter().zip(0..).map(|(service, flow)| (key(flow).into(), *service)).collect();
     to.apply((1, version), &flows)
 }
 
@@ -302,13 +303,13 @@ fn changes(device: &str) -> Result<(), Failure> {
         for (name, rate) in [("1,000 flows opened", 1e5), ("1,000 rates changed", 2e5)] {
             for flow in 0..1000 {
                 let service = Service { layer: 0, rate: rate + f64::from(round), codec: None };
-                tree.set(key(flow), ends(flow)?, service);
+                tree.set(key(flow).into(), ends(flow)?, service);
             }
             step(name, &mut tree)?;
         }
-        tree.set(key(0), ends(0)?, Service { layer: 0, rate: 3e5, codec: None });
+        tree.set(key(0).into(), ends(0)?, Service { layer: 0, rate: 3e5, codec: None });
         step("1 rate changed", &mut tree)?;
-        (0..1000).for_each(|flow| tree.remove(key(flow)));
+        (0..1000).for_each(|flow| tree.remove(key(flow).into()));
         step("1,000 flows ended", &mut tree)?;
     }
     println!("\n| in one batch | median, ms | most, ms | CPU, median, ms |\n|---|--:|--:|--:|");

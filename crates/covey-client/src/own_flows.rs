@@ -64,7 +64,7 @@ enum News {
 }
 
 fn ended(key: FlowKey, Written { bytes, wire }: Written) -> Ended {
-    Ended { key, bytes: bytes as f64, wire: wire as f64 }
+    Ended { key: key.into(), bytes: bytes as f64, wire: wire as f64 }
 }
 
 /// The flows of this application, and what is known of agent and coordinator.
@@ -214,9 +214,7 @@ impl OwnFlows {
         connection: Arc<Connection>,
         opening: Arc<Opening>,
     ) -> Arc<Gate> {
-        let first = FlowKey { coflow: key.coflow, flow: 0 };
-        let last = FlowKey { coflow: key.coflow, flow: u32::MAX };
-        let other = self.flows.range(first..=last).next();
+        let other = self.flows.range(FlowKey::all_of(key.coflow)).next();
         let of_coflow = other.map_or_else(Arc::default, |(_, flow)| flow.gate.of_coflow());
         let gate = Arc::new(Gate::new(connection, SendState::Free, of_coflow));
         let since = Instant::now();
@@ -303,7 +301,7 @@ impl OwnFlows {
     pub fn report(&self) -> Vec<FromApp> {
         let sent = self.flows.iter().filter_map(|(&key, flow)| {
             let Written { bytes, wire } = flow.gate.take_unreported()?;
-            Some(Sent { key, bytes: bytes as f64, wire: wire as f64 })
+            Some(Sent { key: key.into(), bytes: bytes as f64, wire: wire as f64 })
         });
         let sent: Vec<Sent> = sent.collect();
         sent.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Sent(some.to_vec())).collect()
@@ -337,8 +335,10 @@ impl OwnFlows {
                 self.changed();
             }
             ToApp::Shares(entries) => {
-                for Entry { key, service } in entries {
-                    self.change(key, |flow| flow.service = Some(service));
+                for Entry { key: name, service } in entries {
+                    if let Some(key) = name.key() {
+                        self.change(key, |flow| flow.service = Some(service));
+                    }
                 }
             }
             ToApp::Acknowledged(keys) => {

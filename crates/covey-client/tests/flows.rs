@@ -8,7 +8,7 @@ use std::time::Duration;
 use covey_agent::{CoordinatorEvent, Enforcer, Local};
 use covey_client::{Blocks, Client, Flow, Incoming, Listener, Options, Scheduled};
 use covey_client::{CoflowSpec, FlowReceiver, blocking};
-use covey_proto::{CodecName, Direction, Ended, FlowHeader, FlowKey, Means, Service};
+use covey_proto::{CodecName, Direction, Ended, FlowHeader, FlowKey, FlowName, Means, Service};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
 
@@ -166,7 +166,7 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
     let mut first = [0; 1];
     let early = tokio::time::timeout(Duration::from_millis(100), receiver.read(&mut first)).await;
     assert!(early.is_err(), "it has not waited");
-    agent.apply((1, 1), &BTreeMap::from([(key(0), service(2e6))])).expect("told");
+    agent.apply((1, 1), &BTreeMap::from([(key(0).into(), service(2e6))])).expect("told");
     let mut read = vec![0; 100_000];
     receiver.read_exact(&mut read).await.expect("it sends");
     // The rate is taken back: bytes on the way arrive, then no more.
@@ -179,7 +179,7 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
         }
     };
     assert!(rest < data.len(), "it has not stopped");
-    agent.apply((1, 3), &BTreeMap::from([(key(0), service(1e9))])).expect("told");
+    agent.apply((1, 3), &BTreeMap::from([(key(0).into(), service(1e9))])).expect("told");
     receiver.read_to_end(&mut read).await.expect("it goes on");
     assert!(read == data, "other bytes came");
     sent.await.expect("no panic").expect("all has come");
@@ -190,9 +190,9 @@ async fn a_flow_waits_for_its_share_and_stops_when_it_is_taken_back() {
         !ended.is_empty()
     })
     .await;
-    assert_eq!(ended, [Ended { key: key(0), bytes: 4e6, wire: 4e6 }]);
+    assert_eq!(ended, [Ended { key: key(0).into(), bytes: 4e6, wire: 4e6 }]);
     assert_eq!(client.unsettled(), 1);
-    agent.heard(CoordinatorEvent::Acknowledged(&[key(0)]));
+    agent.heard(CoordinatorEvent::Acknowledged(&[key(0).into()]));
     until("its end is acknowledged", || client.unsettled() == 0).await;
 }
 
@@ -205,7 +205,7 @@ async fn a_restarted_agent_learns_all_again() {
     let mut listener = listen(&client).await;
     let coflow = client.join(1);
     let to = listener.local_addr();
-    agent.apply((1, 1), &BTreeMap::from([(key(0), service(1e9))])).expect("told");
+    agent.apply((1, 1), &BTreeMap::from([(key(0).into(), service(1e9))])).expect("told");
     let mut sender = coflow.open(0, to, Some(3), b"").await.expect("open");
     let mut receiver = next(&mut listener).await;
     let mut text = String::new();
@@ -236,7 +236,7 @@ async fn a_restarted_agent_learns_all_again() {
         ended.len() == 2
     })
     .await;
-    assert_eq!(ended, BTreeMap::from([(key(0), 3.0), (key(1), 3.0)]));
+    assert_eq!(ended, BTreeMap::from([(key(0).into(), 3.0), (key(1).into(), 3.0)]));
 }
 
 #[tokio::test]
@@ -251,7 +251,7 @@ async fn a_flow_is_compressed_as_the_schedule_says_and_otherwise_while_it_runs()
     let data: Vec<u8> = b"what is said often is said in few words; ".repeat(50_000);
     for (flow, length) in [(0, Some(data.len() as u64)), (1, None)] {
         let told = |version, codec| {
-            ((1, version), BTreeMap::from([(key(flow), Service { codec, ..service(1e9) })]))
+            ((1, version), BTreeMap::from([(key(flow).into(), Service { codec, ..service(1e9) })]))
         };
         let to = listener.local_addr();
         let mut sender = coflow.open(flow, to, length, b"").await.expect("open");
@@ -295,7 +295,7 @@ async fn a_flow_is_compressed_as_the_schedule_says_and_otherwise_while_it_runs()
             !ended.is_empty()
         })
         .await;
-        assert_eq!((ended[0].key, ended[0].bytes), (key(flow), data.len() as f64));
+        assert_eq!((ended[0].key, ended[0].bytes), (key(flow).into(), data.len() as f64));
         assert_eq!(ended[0].wire, sender.sent_on_wire() as f64);
     }
 }
@@ -309,7 +309,7 @@ async fn a_flow_that_was_opened_before_compression_was_offered_is_sent_plain() {
     until("the coordinator is heard", || client.scheduled() == Scheduled::Yes).await;
     let mut listener = listen(&client).await;
     let lz4 = Service { codec: Some(CodecName::Lz4), ..service(1e9) };
-    agent.apply((1, 1), &BTreeMap::from([(key(0), lz4)])).expect("told");
+    agent.apply((1, 1), &BTreeMap::from([(key(0).into(), lz4)])).expect("told");
     let to = listener.local_addr();
     let mut sender = client.join(1).open(0, to, Some(300_000), b"").await.expect("open");
     let mut receiver = next(&mut listener).await;
@@ -452,7 +452,9 @@ async fn no_wait_is_longer_than_the_application_allows() {
         let mut receiver = next(&mut listener).await;
         if was_served {
             // The flow is served for a short time, and then never again.
-            agent.apply((1, 1), &BTreeMap::from([(key(flow), service(1e6))])).expect("applied");
+            agent
+                .apply((1, 1), &BTreeMap::from([(key(flow).into(), service(1e6))]))
+                .expect("applied");
             sender.write_all(&data[..20_000]).await.expect("it is served");
             agent.apply((1, 2), &BTreeMap::new()).expect("applied");
         }
@@ -482,7 +484,7 @@ async fn a_flow_that_is_cancelled_breaks_at_both_ends_wherever_it_waits() {
         let to = listener.local_addr();
         let mut sender = client.join(1).open(flow, to, None, b"").await.expect("open");
         let mut receiver = next(&mut listener).await;
-        let rates = BTreeMap::from([(key(flow), service(1e9))]);
+        let rates = BTreeMap::from([(key(flow).into(), service(1e9))]);
         let rates = if is_served { rates } else { BTreeMap::new() };
         agent.apply((1, 1 + u64::from(flow)), &rates).expect("told");
         let data = data.clone();
@@ -494,9 +496,9 @@ async fn a_flow_that_is_cancelled_breaks_at_both_ends_wherever_it_waits() {
         if is_served {
             receiver.read_exact(&mut some).await.expect("it is served");
         }
-        let is_it = |(opened, _): &(FlowKey, bool)| *opened == key(flow);
+        let is_it = |(opened, _): &(FlowName, bool)| *opened == key(flow).into();
         until("it is opened", || agent.progress().opened.iter().any(is_it)).await;
-        agent.heard(CoordinatorEvent::Acknowledged(&[key(flow)]));
+        agent.heard(CoordinatorEvent::Acknowledged(&[key(flow).into()]));
         let (result, is_cancelled) =
             tokio::time::timeout(LONG, writing).await.expect("it does not wait").expect("no panic");
         let error = result.expect_err("nobody needs it");

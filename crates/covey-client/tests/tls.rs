@@ -173,7 +173,7 @@ async fn a_flow_waits_for_its_share_and_is_compressed_as_without_tls() {
     assert!(early.is_err(), "it has not waited");
     let service = Service { layer: 0, rate: 1e9, codec: Some(CodecName::Lz4) };
     let key = FlowKey { coflow: 1, flow: 0 };
-    agent.apply((1, 1), &BTreeMap::from([(key, service)])).expect("told");
+    agent.apply((1, 1), &BTreeMap::from([(key.into(), service)])).expect("told");
     let mut read = Vec::new();
     receiver.read_to_end(&mut read).await.expect("it sends");
     assert!(read == data, "other bytes came");

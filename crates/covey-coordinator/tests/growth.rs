@@ -87,10 +87,10 @@ impl World {
         let before = (self.core.counts().looked_at, self.messages);
         let key = |coflow| FlowKey { coflow, flow: 0 };
         let port = |coflow: u64| (coflow % u64::from(PORTS)) as u32;
-        let sent = Sent { key: key(of), bytes: 1e6, wire: 1e6 };
+        let sent = Sent { key: key(of).into(), bytes: 1e6, wire: 1e6 };
         self.say(port(of), FromAgent::Sent(vec![sent]));
         self.settle();
-        let ended = Ended { key: key(of), bytes: BYTES, wire: BYTES };
+        let ended = Ended { key: key(of).into(), bytes: BYTES, wire: BYTES };
         self.say(port(of), FromAgent::Ended(vec![ended]));
         self.settle();
         self.ask(Request::Remove { id: of + 1 });

@@ -147,14 +147,14 @@ impl World {
             }
             1 => {
                 for (port, flow) in [(0, 0), (2, 1)] {
-                    let end = Ended { key: key(flow), bytes: 1e6, wire: 1e6 };
+                    let end = Ended { key: key(flow).into(), bytes: 1e6, wire: 1e6 };
                     self.say(port, FromAgent::Ended(vec![end]));
                 }
             }
             2 => {
-                let flows = vec![(key(0), Use::Idle)];
+                let flows = vec![(key(0).into(), Use::Idle)];
                 self.say(0, FromAgent::Uses(Uses { flows, ..Uses::default() }));
-                let sent = Sent { key: key(1), bytes: 1e5, wire: 1e5 };
+                let sent = Sent { key: key(1).into(), bytes: 1e5, wire: 1e5 };
                 self.say(2, FromAgent::Sent(vec![sent]));
                 self.ask(Request::Remove { id }).expect("it is there");
             }

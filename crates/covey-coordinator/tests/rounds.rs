@@ -7,13 +7,13 @@ use covey_agent::{Agent, Progress};
 use covey_api::{CoflowSpec, Flow, Move, Update};
 use covey_coordinator::{Config, CoordinatorState, Request};
 use covey_core::{Fabric, Time};
-use covey_proto::{CodecName, Compressor, FlowKey, FromAgent, Links, Sent};
+use covey_proto::{CodecName, Compressor, FlowName, FromAgent, Links, Sent};
 
 use common::Wired;
 
 struct World {
     wired: Wired,
-    sent: Vec<(FlowKey, f64)>,
+    sent: Vec<(FlowName, f64)>,
 }
 
 impl World {
@@ -56,14 +56,14 @@ impl World {
         self.wired.now_s += seconds;
         for port in 0..self.wired.agents.len() {
             let mut progress = Progress::default();
-            for (&key, share) in self.wired.agents[port].flows() {
+            for (&key, service) in self.wired.agents[port].flows() {
                 let at = self.sent.iter().position(|(flow, _)| *flow == key).unwrap_or_else(|| {
                     self.sent.push((key, 0.0));
                     self.sent.len() - 1
                 });
-                self.sent[at].1 += share.rate * seconds;
+                self.sent[at].1 += service.rate * seconds;
                 let wire = self.sent[at].1;
-                let bytes = if share.codec.is_some() { 2.0 * wire } else { wire };
+                let bytes = if service.codec.is_some() { 2.0 * wire } else { wire };
                 progress.sent.push(Sent { key, bytes, wire });
             }
             let mut out = Vec::new();
@@ -74,19 +74,23 @@ impl World {
     }
 
     fn sent_by(&self, coflow: u64) -> f64 {
-        self.sent.iter().filter(|(key, _)| key.coflow == coflow).map(|(_, bytes)| bytes).sum()
+        self.sent
+            .iter()
+            .filter(|(key, _)| key.coflow() == Some(coflow))
+            .map(|(_, bytes)| bytes)
+            .sum()
     }
 
     fn rate_of(&self, coflow: u64) -> f64 {
         let flows = self.wired.agents.iter().flat_map(Agent::flows);
-        flows.filter(|(key, _)| key.coflow == coflow).map(|(_, share)| share.rate).sum()
+        flows.filter(|(key, _)| key.coflow() == Some(coflow)).map(|(_, service)| service.rate).sum()
     }
 }
 
 impl World {
     /// The layers of the flows that a host serves.
     fn layers_at(&self, port: usize) -> Vec<u32> {
-        self.wired.agents[port].flows().values().map(|share| share.layer).collect()
+        self.wired.agents[port].flows().values().map(|service| service.layer).collect()
     }
 }
 
@@ -154,16 +158,16 @@ fn a_host_hears_of_another_layer_though_the_rate_stays() {
 }
 
 impl World {
-    fn idle(&mut self, port: usize, share: f64) {
+    fn idle(&mut self, port: usize, service: f64) {
         let mut out = Vec::new();
-        self.wired.agents[port].idle(share, &mut out);
+        self.wired.agents[port].idle(service, &mut out);
         self.wired.say(port, out);
         self.wired.settle();
     }
 
     /// What each host compresses the flows with that it serves.
     fn codecs(&self) -> Vec<Vec<Option<CodecName>>> {
-        let of = |agent: &Agent| agent.flows().values().map(|share| share.codec).collect();
+        let of = |agent: &Agent| agent.flows().values().map(|service| service.codec).collect();
         self.wired.agents.iter().map(of).collect()
     }
 }
@@ -192,7 +196,7 @@ fn flows_are_compressed_where_a_processor_is_idle_and_faster_than_the_network() 
 
 #[test]
 fn compressing_is_compared_with_what_coflows_before_leave() {
-    // The first coflow shares a receiver and leaves half of host 0's link, of which 60 % of a slow processor is faster.
+    // The first coflow services a receiver and leaves half of host 0's link, of which 60 % of a slow processor is faster.
     for (policy, second) in [("fvdf", Some(CodecName::Lz4)), ("fvdf:bandwidth=capacity", None)] {
         let mut world = World::new(policy, 4);
         world.idle(0, 0.6);

@@ -11,7 +11,7 @@ use covey_coordinator::{
     Answer, Client, Config, CoordinatorState, List, Output, Registrant, Reply, Request,
 };
 use covey_core::{Fabric, Time};
-use covey_proto::{Appearance, Ended, FlowKey, FromAgent, Hello, Sent, Service, ToAgent};
+use covey_proto::{Appearance, Ended, FlowName, FromAgent, Hello, Sent, Service, ToAgent};
 
 use common::Wired;
 
@@ -66,7 +66,7 @@ impl World {
     }
 
     /// Flows of a size between ports begin now. Returns their names at their hosts.
-    fn begin(&mut self, size: f64, ends: &[(usize, usize)]) -> Vec<(usize, FlowKey)> {
+    fn begin(&mut self, size: f64, ends: &[(usize, usize)]) -> Vec<(usize, FlowName)> {
         let mut names = Vec::new();
         for &(src, dst) in ends {
             let number = self.next;
@@ -77,7 +77,7 @@ impl World {
             let appearance = Appearance { number, protocol: 6, from, to, age_s: 0.0 };
             let progress = Progress { appeared: vec![appearance], ..Progress::default() };
             self.happened(src, &progress);
-            names.push((src, FlowKey::of_number(number)));
+            names.push((src, FlowName::Number(number)));
         }
         self.wired.settle();
         names
@@ -90,7 +90,7 @@ impl World {
     }
 
     /// How a host serves a flow; `None`: nobody holds it.
-    fn service(&self, (port, key): (usize, FlowKey)) -> Option<f64> {
+    fn service(&self, (port, key): (usize, FlowName)) -> Option<f64> {
         self.wired.agents[port].served().get(&key).map(|service: &Service| service.rate)
     }
 
@@ -101,7 +101,7 @@ impl World {
             let served = self.wired.agents[port].served().into_owned();
             let mut progress = Progress::default();
             for ((_, number), flow) in self.flows.range_mut((port, 0)..=(port, u64::MAX)) {
-                let key = FlowKey::of_number(*number);
+                let key = FlowName::Number(*number);
                 let rate = served.get(&key).map_or(FREE, |service| service.rate);
                 flow.sent = (flow.sent + rate * seconds).min(flow.size);
                 let bytes = flow.sent;
@@ -112,7 +112,7 @@ impl World {
                 }
             }
             let is_open = |(of, number): &(usize, u64)| {
-                let key = FlowKey::of_number(*number);
+                let key = FlowName::Number(*number);
                 *of != port || progress.ended.iter().all(|ended| ended.key != key)
             };
             self.flows.retain(|name, _| is_open(name));
@@ -145,7 +145,7 @@ fn flows_that_begin_together_are_a_coflow_and_the_first_one_goes_first() {
     let second = world.begin(1e7, &[(3, 2), (3, 2)]);
     world.pass(0.1);
     assert_eq!(world.wired.core.population().coflows, 2);
-    let services = |world: &World, of: &[(usize, FlowKey)]| {
+    let services = |world: &World, of: &[(usize, FlowName)]| {
         of.iter().map(|&it| world.service(it)).collect::<Vec<_>>()
     };
     assert_eq!(services(&world, &second), [Some(0.0); 2]);
@@ -169,7 +169,7 @@ fn a_coordinator_that_starts_again_hears_of_all_flows_and_groups_them_again() {
     // While the coordinator is away nobody holds a flow.
     world.wired.agents.iter_mut().for_each(Agent::disconnected);
     assert_eq!(world.service(flows[0]), None);
-    world.flows.insert((1, flows[1].1.coflow), Flow { size: 2e5, sent: 1.99e5 });
+    world.flows.insert((1, flows[1].1.number().unwrap()), Flow { size: 2e5, sent: 1.99e5 });
     world.wired.core = core(CODA, 4, 2, f64::INFINITY);
     (0..4).for_each(|port| world.wired.join(port));
     world.pass(0.1);
@@ -192,7 +192,7 @@ fn flows_that_are_older_than_the_clock_are_in_order() {
         world.flows.insert((src, number), Flow { size: 1e7, sent: 0.0 });
         let progress = Progress { appeared: vec![appearance], ..Progress::default() };
         world.happened(src, &progress);
-        earlier.push((src, FlowKey::of_number(number)));
+        earlier.push((src, FlowName::Number(number)));
     }
     world.pass(0.1);
     assert_eq!(world.wired.core.population().coflows, 2);
@@ -209,7 +209,7 @@ fn an_agent_that_joins_again_says_which_flows_are_left() {
     // The agent is started anew: its enforcer sees one of the flows still, and gives it the same number.
     let agent = Agent::new(0, Vec::new()).with_watch().with_addresses(vec![address(0)]);
     world.wired.agents[0] = agent;
-    world.flows.remove(&(0, flows[1].1.coflow));
+    world.flows.remove(&(0, flows[1].1.number().unwrap()));
     let from = SocketAddr::new(address(0), 40_000);
     let to = SocketAddr::new(address(2), 9000);
     let appearance = Appearance { number: 0, protocol: 6, from, to, age_s: 0.2 };
@@ -244,7 +244,7 @@ fn a_flow_that_ends_at_once_leaves_nothing() {
     let mut world = World::new(CODA, 4);
     let (from, to) = (SocketAddr::new(address(0), 40_000), SocketAddr::new(address(2), 9000));
     let appearance = Appearance { number: 7, protocol: 6, from, to, age_s: 0.001 };
-    let ended = Ended { key: FlowKey::of_number(7), bytes: 500.0, wire: 500.0 };
+    let ended = Ended { key: FlowName::Number(7), bytes: 500.0, wire: 500.0 };
     let (appeared, ended) = (vec![appearance], vec![ended]);
     world.happened(0, &Progress { appeared, ended, ..Progress::default() });
     world.pass(0.1);
@@ -316,7 +316,7 @@ fn a_flow_that_has_to_wait_is_never_over() {
         world.pass(1.0);
     }
     assert!(world.service(waits[0]).is_some());
-    assert!(world.flows.contains_key(&(1, waits[0].1.coflow)));
+    assert!(world.flows.contains_key(&(1, waits[0].1.number().unwrap())));
 }
 
 #[test]
@@ -422,7 +422,7 @@ fn whatever_comes_and_goes_no_port_is_given_too_much_and_nothing_is_left() {
             if dice.below(60) == 0
                 && let Some((&(port, number), flow)) = world.flows.iter().next()
             {
-                let (key, bytes) = (FlowKey::of_number(number), flow.sent);
+                let (key, bytes) = (FlowName::Number(number), flow.sent);
                 let ended = vec![Ended { key, bytes, wire: bytes }];
                 world.flows.remove(&(port, number));
                 world.happened(port, &Progress { ended, ..Progress::default() });
@@ -539,7 +539,7 @@ fn an_end_by_the_name_that_a_flow_had_before_its_community_was_told_is_one() {
     world.begin(1e9, &[(0, 2), (0, 2)]);
     world.pass(0.1);
     // Both messages are on their way at the same time.
-    let ended = Ended { key: FlowKey::of_number(0), bytes: 5e5, wire: 5e5 };
+    let ended = Ended { key: FlowName::Number(0), bytes: 5e5, wire: 5e5 };
     let progress = Progress { ended: vec![ended], ..Progress::default() };
     let mut said = Vec::new();
     world.wired.agents[0].happened(&progress, world.wired.now_s, &mut said);
@@ -550,6 +550,6 @@ fn an_end_by_the_name_that_a_flow_had_before_its_community_was_told_is_one() {
     world.pass(0.1);
     let population = world.wired.core.population();
     assert_eq!((population.coflows, population.announced), (1, 1));
-    assert_eq!(world.service((0, FlowKey::of_number(1))), Some(RATE));
+    assert_eq!(world.service((0, FlowName::Number(1))), Some(RATE));
     assert_eq!(world.wired.agents[0].unacknowledged(), 0);
 }

@@ -130,7 +130,7 @@ impl World {
     fn end_some(&mut self, coflow: u64, src: u32, flows: u32) {
         let of_port = (0..flows).skip((src * PORTS) as usize).take(PORTS as usize);
         let key = |flow| FlowKey { coflow, flow };
-        let end = |flow| Ended { key: key(flow), bytes: BYTES, wire: BYTES / 2.0 };
+        let end = |flow| Ended { key: key(flow).into(), bytes: BYTES, wire: BYTES / 2.0 };
         self.say(src, FromAgent::Ended(of_port.map(end).collect()));
     }
 

@@ -7,7 +7,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use covey_agent::{Agent, Progress};
-use covey_proto::{Decoder, Ended, FlowKey, FromAgent, Sent, ToAgent, encode};
+use covey_proto::{Decoder, Ended, FlowName, FromAgent, Sent, ToAgent, encode};
 use covey_trace::Coflow;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::TcpStream;
@@ -217,8 +217,8 @@ struct Fluid {
     /// The time that `sent` is of.
     at: Instant,
     /// Rates of served flows in bytes per second, and bytes sent by flows that have not ended.
-    rates: BTreeMap<FlowKey, f64>,
-    sent: BTreeMap<FlowKey, f64>,
+    rates: BTreeMap<FlowName, f64>,
+    sent: BTreeMap<FlowName, f64>,
 }
 
 impl Fluid {
@@ -251,7 +251,7 @@ impl Fluid {
 
     /// Sets the rates to those of the agent's schedule.
     fn follow(&mut self, agent: &Agent) {
-        self.rates = agent.flows().iter().map(|(&key, share)| (key, share.rate)).collect();
+        self.rates = agent.flows().iter().map(|(&name, service)| (name, service.rate)).collect();
     }
 
     /// Seconds until the next flow ends.
@@ -263,7 +263,8 @@ impl Fluid {
 }
 
 /// Bytes of a flow; infinite if the flow is unknown.
-fn size(sizes: &[Coflow], key: FlowKey) -> f64 {
-    let coflow = sizes.get(key.coflow as usize);
-    coflow.and_then(|c| c.flows.get(key.flow as usize)).map_or(f64::INFINITY, |f| f.bytes)
+fn size(sizes: &[Coflow], name: FlowName) -> f64 {
+    let flow =
+        name.key().and_then(|key| sizes.get(key.coflow as usize)?.flows.get(key.flow as usize));
+    flow.map_or(f64::INFINITY, |flow| flow.bytes)
 }

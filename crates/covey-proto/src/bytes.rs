@@ -2,7 +2,7 @@
 
 use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
-use crate::flow::{FlowId, FlowKey};
+use crate::flow::{FlowId, FlowKey, FlowName};
 
 /// The most bytes that a flow can have, 8 PiB: up to here `f64` holds every number of bytes, and sums over all flows
 /// stay finite. A message that says more is refused.
@@ -75,8 +75,13 @@ impl<'a> Reader<'a> {
         self.amount().filter(|bytes| *bytes <= MAX_BYTES)
     }
 
+    pub(crate) fn name(&mut self) -> Option<FlowName> {
+        Some(FlowName::decoded(self.u64()?, self.u32()?))
+    }
+
+    /// The name of a flow that can have no other one.
     pub(crate) fn key(&mut self) -> Option<FlowKey> {
-        Some(FlowKey { coflow: self.u64()?, flow: self.u32()? })
+        self.name()?.key()
     }
 
     pub(crate) fn id(&mut self) -> Option<FlowId> {
@@ -115,7 +120,7 @@ pub(crate) trait Write {
     fn u32(&mut self, number: u32);
     fn u64(&mut self, number: u64);
     fn f64(&mut self, number: f64);
-    fn key(&mut self, key: FlowKey);
+    fn name(&mut self, name: impl Into<FlowName>);
     fn ip(&mut self, ip: IpAddr);
     fn address(&mut self, address: SocketAddr);
 }
@@ -137,9 +142,10 @@ impl Write for Vec<u8> {
         self.extend_from_slice(&number.to_le_bytes());
     }
 
-    fn key(&mut self, key: FlowKey) {
-        self.u64(key.coflow);
-        self.u32(key.flow);
+    fn name(&mut self, name: impl Into<FlowName>) {
+        let (number, index) = name.into().encoded();
+        self.u64(number);
+        self.u32(index);
     }
 
     fn ip(&mut self, ip: IpAddr) {

@@ -3,7 +3,7 @@
 use crate::bytes::{ADDRESS, IP, Reader, Write};
 use crate::codec::CodecName;
 use crate::direction::Direction;
-use crate::flow::FlowKey;
+use crate::flow::{FlowKey, FlowName};
 use crate::frame::Message;
 use crate::message::{
     Appearance, Appeared, Compressor, Ended, Entry, FlowAnnouncement, FromAgent, Hello, Links,
@@ -32,7 +32,7 @@ const ANSWER: usize = ASK + 1 + TOKEN;
 
 pub(crate) fn write_entries(entries: &[Entry], out: &mut Vec<u8>) {
     for &Entry { key, service: Service { layer, rate, codec } } in entries {
-        out.key(key);
+        out.name(key);
         out.u32(layer);
         out.f64(rate);
         out.push(CodecName::byte(codec));
@@ -41,7 +41,7 @@ pub(crate) fn write_entries(entries: &[Entry], out: &mut Vec<u8>) {
 
 pub(crate) fn read_entry(body: &mut Reader<'_>) -> Option<Entry> {
     Some(Entry {
-        key: body.key()?,
+        key: body.name()?,
         service: Service {
             layer: body.u32()?,
             rate: body.finite()?,
@@ -50,10 +50,15 @@ pub(crate) fn read_entry(body: &mut Reader<'_>) -> Option<Entry> {
     })
 }
 
-pub(crate) fn write_keys(kind: u8, keys: &[FlowKey], out: &mut Vec<u8>) {
+pub(crate) fn write_names<N: Copy + Into<FlowName>>(kind: u8, names: &[N], out: &mut Vec<u8>) {
     out.push(kind);
-    out.u32(keys.len() as u32);
-    keys.iter().for_each(|&key| out.key(key));
+    out.u32(names.len() as u32);
+    names.iter().for_each(|&name| out.name(name));
+}
+
+pub(crate) fn read_names(body: &mut Reader<'_>) -> Option<Vec<FlowName>> {
+    let count = body.u32()?;
+    body.items(count, KEY, Reader::name)
 }
 
 pub(crate) fn read_keys(body: &mut Reader<'_>) -> Option<Vec<FlowKey>> {
@@ -64,7 +69,7 @@ pub(crate) fn read_keys(body: &mut Reader<'_>) -> Option<Vec<FlowKey>> {
 pub(crate) fn write_ended(flows: &[Ended], out: &mut Vec<u8>) {
     out.u32(flows.len() as u32);
     for &Ended { key, bytes, wire } in flows {
-        out.key(key);
+        out.name(key);
         out.f64(bytes);
         out.f64(wire);
     }
@@ -73,14 +78,14 @@ pub(crate) fn write_ended(flows: &[Ended], out: &mut Vec<u8>) {
 pub(crate) fn read_ended(body: &mut Reader<'_>) -> Option<Vec<Ended>> {
     let count = body.u32()?;
     body.items(count, OF_FLOW, |body| {
-        Some(Ended { key: body.key()?, bytes: body.volume()?, wire: body.volume()? })
+        Some(Ended { key: body.name()?, bytes: body.volume()?, wire: body.volume()? })
     })
 }
 
 pub(crate) fn write_sent(flows: &[Sent], out: &mut Vec<u8>) {
     out.u32(flows.len() as u32);
     for &Sent { key, bytes, wire } in flows {
-        out.key(key);
+        out.name(key);
         out.f64(bytes);
         out.f64(wire);
     }
@@ -89,7 +94,7 @@ pub(crate) fn write_sent(flows: &[Sent], out: &mut Vec<u8>) {
 pub(crate) fn read_sent(body: &mut Reader<'_>) -> Option<Vec<Sent>> {
     let count = body.u32()?;
     body.items(count, OF_FLOW, |body| {
-        Some(Sent { key: body.key()?, bytes: body.volume()?, wire: body.volume()? })
+        Some(Sent { key: body.name()?, bytes: body.volume()?, wire: body.volume()? })
     })
 }
 
@@ -151,7 +156,7 @@ fn write_uses(uses: &Uses, out: &mut Vec<u8>) {
     out.push(u8::from(uses.all));
     out.u32(uses.flows.len() as u32);
     for &(key, of) in &uses.flows {
-        out.key(key);
+        out.name(key);
         out.push(match of {
             Use::Moves => 0,
             Use::Idle => 1,
@@ -165,14 +170,14 @@ fn read_uses(body: &mut Reader<'_>) -> Option<Uses> {
     let all = read_flag(body)?;
     let count = body.u32()?;
     let flows = body.items(count, OF_USE, |body| {
-        let key = body.key()?;
+        let name = body.name()?;
         let of = match body.u8()? {
             0 => Use::Moves,
             1 => Use::Idle,
             2 => Use::Closed,
             _ => return None,
         };
-        Some((key, of))
+        Some((name, of))
     })?;
     Some(Uses { all, flows, unopened: read_numbers(body)? })
 }
@@ -212,7 +217,7 @@ fn read_appeared(body: &mut Reader<'_>) -> Option<Appeared> {
 }
 
 fn write_ask(ask: &FlowAsk, out: &mut Vec<u8>) {
-    out.key(ask.key);
+    out.name(ask.key);
     out.push(ask.direction.byte());
     let (purpose, seal) = match ask.purpose {
         Purpose::Show => (1, [0; TOKEN]),
@@ -322,7 +327,7 @@ impl Message for FromAgent {
                     out.f64(ratio);
                 }
             }
-            FromAgent::Written(keys) => write_keys(8, keys, out),
+            FromAgent::Written(keys) => write_names(8, keys, out),
             FromAgent::Uses(uses) => {
                 out.push(9);
                 write_uses(uses, out);
@@ -382,7 +387,7 @@ impl Message for FromAgent {
             5 => FromAgent::Resync,
             6 => FromAgent::Alive,
             7 => FromAgent::Processor(read_processor(body)?),
-            8 => FromAgent::Written(read_keys(body)?),
+            8 => FromAgent::Written(read_names(body)?),
             9 => FromAgent::Uses(read_uses(body)?),
             10 => FromAgent::Keeps(read_numbers(body)?),
             11 => {
@@ -430,9 +435,9 @@ impl Message for ToAgent {
                 out.u32(schedule.set.len() as u32);
                 out.u32(schedule.removed.len() as u32);
                 write_entries(&schedule.set, out);
-                schedule.removed.iter().for_each(|&key| out.key(key));
+                schedule.removed.iter().for_each(|&key| out.name(key));
             }
-            ToAgent::Acknowledged(keys) => write_keys(3, keys, out),
+            ToAgent::Acknowledged(keys) => write_names(3, keys, out),
             ToAgent::Thresholds(thresholds) => {
                 out.push(4);
                 out.u32(thresholds.len() as u32);
@@ -456,7 +461,8 @@ impl Message for ToAgent {
                 for FlowAnnouncement { id, member } in flows {
                     out.u64(id.0);
                     out.push(u8::from(member.is_some()));
-                    out.key(member.unwrap_or(FlowKey { coflow: 0, flow: 0 }));
+                    let none = FlowName::Key(FlowKey { coflow: 0, flow: 0 });
+                    out.name(member.unwrap_or(none));
                 }
             }
             ToAgent::Taken(numbers) => {
@@ -497,10 +503,10 @@ impl Message for ToAgent {
                 let (epoch, version, base) = (body.u64()?, body.u64()?, body.u64()?);
                 let (set, removed) = (body.u32()?, body.u32()?);
                 let set = body.items(set, ENTRY, read_entry)?;
-                let removed = body.items(removed, KEY, Reader::key)?;
+                let removed = body.items(removed, KEY, Reader::name)?;
                 ToAgent::Schedule(Schedule { epoch, version, base, set, removed })
             }
-            3 => ToAgent::Acknowledged(read_keys(body)?),
+            3 => ToAgent::Acknowledged(read_names(body)?),
             4 => {
                 let count = body.u32()?;
                 ToAgent::Thresholds(body.items(count, THRESHOLD, |body| {
@@ -513,8 +519,8 @@ impl Message for ToAgent {
             8 => {
                 let count = body.u32()?;
                 ToAgent::Flows(body.items(count, ANNOUNCEMENT, |body| {
-                    let (id, is_member, key) = (body.id()?, read_flag(body)?, body.key()?);
-                    Some(FlowAnnouncement { id, member: is_member.then_some(key) })
+                    let (id, is_member, name) = (body.id()?, read_flag(body)?, body.name()?);
+                    Some(FlowAnnouncement { id, member: is_member.then_some(name) })
                 })?)
             }
             9 => ToAgent::Taken(read_numbers(body)?),

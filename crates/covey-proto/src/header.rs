@@ -88,7 +88,7 @@ impl FlowHeader {
             false => u8::from(self.chunked || self.bytes.is_none()),
         });
         out.push(label.len() as u8);
-        out.key(self.key);
+        out.name(self.key);
         out.u64(self.bytes.unwrap_or(0));
         if proof.is_some() {
             out.extend(Proof::encode(proof));
@@ -120,7 +120,10 @@ impl FlowHeader {
         };
         let mut rest = Reader::new(rest);
         let short = || bad("length", HEADER as u8);
-        let key = rest.key().ok_or_else(short)?;
+        // An index that no coflow has is how messages say that a name is of another kind.
+        let name = rest.name().ok_or_else(short)?;
+        let index = || HeaderError::Field { field: "flow", found: name.encoded().1.into() };
+        let key = name.key().ok_or_else(index)?;
         let bytes = rest.u64().ok_or_else(short)?;
         let bytes = match (sized, bytes) {
             (0, 0) => None,

@@ -28,7 +28,7 @@ pub use bytes::MAX_BYTES;
 pub use codec::CodecName;
 pub use decode::{Decoder, ProtoError};
 pub use direction::Direction;
-pub use flow::{FlowId, FlowKey};
+pub use flow::{FlowId, FlowKey, FlowName};
 pub use frame::{Message, encode};
 pub use header::{
     CHUNK_HEADER, ChunkHeader, FlowHeader, HEADER, HeaderError, HeaderRest, MAX_CHUNK, NOTE,

@@ -7,7 +7,7 @@ use crate::codec::CodecName;
 use crate::direction::Direction;
 use crate::encode::{
     ENTRY, KEY, read_ended, read_entry, read_keys, read_sent, write_ended, write_entries,
-    write_keys, write_sent,
+    write_names, write_sent,
 };
 use crate::flow::FlowKey;
 use crate::frame::Message;
@@ -200,7 +200,7 @@ impl Message for FromApp {
                 out.push(1);
                 out.u16(*version);
             }
-            FromApp::Opened(keys) => write_keys(2, keys, out),
+            FromApp::Opened(keys) => write_names(2, keys, out),
             FromApp::Ended(flows) => {
                 out.push(3);
                 write_ended(flows, out);
@@ -209,22 +209,22 @@ impl Message for FromApp {
                 out.push(4);
                 write_sent(flows, out);
             }
-            FromApp::Gone(keys) => write_keys(5, keys, out),
+            FromApp::Gone(keys) => write_names(5, keys, out),
             FromApp::Connected(flows) => {
                 out.push(6);
                 out.u32(flows.len() as u32);
                 for &Connected { key, from, to } in flows {
-                    out.key(key);
+                    out.name(key);
                     out.address(from);
                     out.address(to);
                 }
             }
-            FromApp::Written(keys) => write_keys(7, keys, out),
+            FromApp::Written(keys) => write_names(7, keys, out),
             FromApp::Asks(asks) => {
                 out.push(8);
                 out.u32(asks.len() as u32);
                 for &(key, direction) in asks {
-                    out.key(key);
+                    out.name(key);
                     out.push(direction.byte());
                 }
             }
@@ -233,7 +233,7 @@ impl Message for FromApp {
                 out.u32(checks.len() as u32);
                 for FlowCheck { number, key, direction, proof, peer } in checks {
                     out.u32(*number);
-                    out.key(*key);
+                    out.name(*key);
                     out.push(direction.byte());
                     out.extend(Proof::encode(proof.as_ref()));
                     out.address(*peer);
@@ -294,7 +294,7 @@ impl Message for ToApp {
                 out.u32(entries.len() as u32);
                 write_entries(entries, out);
             }
-            ToApp::Acknowledged(keys) => write_keys(3, keys, out),
+            ToApp::Acknowledged(keys) => write_names(3, keys, out),
             ToApp::Coordinator { heard, codec } => {
                 out.extend([4, u8::from(*heard), CodecName::byte(*codec)]);
             }
@@ -303,7 +303,7 @@ impl Message for ToApp {
                 out.push(6);
                 out.u32(proofs.len() as u32);
                 for (key, direction, proof) in proofs {
-                    out.key(*key);
+                    out.name(*key);
                     out.push(direction.byte());
                     out.extend(Proof::encode(proof.as_ref()));
                 }

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, SocketAddr};
 
 use crate::codec::CodecName;
-use crate::flow::{FlowId, FlowKey};
+use crate::flow::{FlowId, FlowName};
 use crate::opening::{CoflowTurn, FlowOpening, OpeningAnswer, Passing};
 use crate::proof::{FlowAnswer, FlowAsk, FlowKeys};
 
@@ -36,7 +36,7 @@ impl Service {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Entry {
     /// Which flow.
-    pub key: FlowKey,
+    pub key: FlowName,
     /// How. The rate is above zero.
     pub service: Service,
 }
@@ -47,7 +47,7 @@ pub struct FlowAnnouncement {
     /// The id.
     pub id: FlowId,
     /// The coflow that the flow belongs to, and its index there; `None` if it belongs to none.
-    pub member: Option<FlowKey>,
+    pub member: Option<FlowName>,
 }
 
 /// What an agent is to carry out: the flows it serves. Others wait.
@@ -65,14 +65,14 @@ pub struct Schedule {
     /// Flows that are served from now on, or otherwise than before.
     pub set: Vec<Entry>,
     /// Flows that are served no more; empty in a full schedule.
-    pub removed: Vec<FlowKey>,
+    pub removed: Vec<FlowName>,
 }
 
 /// A flow has ended.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Ended {
     /// Which flow.
-    pub key: FlowKey,
+    pub key: FlowName,
     /// Bytes it had.
     pub bytes: f64,
     /// Bytes that were sent for these: fewer where they were compressed.
@@ -83,7 +83,7 @@ pub struct Ended {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Sent {
     /// Which flow.
-    pub key: FlowKey,
+    pub key: FlowName,
     /// Bytes of it that have been sent. What is left of it is its *volume*: what the network would
     /// have to carry if nothing more were compressed.
     pub bytes: f64,
@@ -152,7 +152,7 @@ pub struct Uses {
     /// Whether this replaces all reports before.
     pub all: bool,
     /// Flows.
-    pub flows: Vec<(FlowKey, Use)>,
+    pub flows: Vec<(FlowName, Use)>,
     /// Coflows of which no flow is open on the host, but those that [`Uses::flows`] names at any time.
     pub unopened: Vec<u64>,
 }
@@ -250,7 +250,7 @@ pub enum FromAgent {
     Alive,
     /// The last bytes of these flows, which were in the schedule, are on their way: they need nothing more.
     /// The agent serves none of them again before a schedule has removed it.
-    Written(Vec<FlowKey>),
+    Written(Vec<FlowName>),
     /// What the host has for compressing. Said after each new join, and when it has changed.
     Processor(Processor),
     /// How flows are used.
@@ -287,7 +287,7 @@ pub enum ToAgent {
     /// What to carry out from now on.
     Schedule(Schedule),
     /// The ends of these flows are in the journal: the agent need not report them again.
-    Acknowledged(Vec<FlowKey>),
+    Acknowledged(Vec<FlowName>),
     /// When to report what coflows have sent.
     Thresholds(Vec<ReportThreshold>),
     /// The session is over.

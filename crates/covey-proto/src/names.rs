@@ -1,11 +1,11 @@
 //! Other names for the flows of a message, where a session begins or ends.
 
-use crate::flow::FlowKey;
+use crate::flow::FlowName;
 use crate::message::{FromAgent, ToAgent};
 
 impl FromAgent {
     /// Replaces the name of each flow.
-    pub fn rename_flows(&mut self, mut name: impl FnMut(FlowKey) -> FlowKey) {
+    pub fn rename_flows(&mut self, mut name: impl FnMut(FlowName) -> FlowName) {
         match self {
             FromAgent::Ended(flows) => flows.iter_mut().for_each(|it| it.key = name(it.key)),
             FromAgent::Sent(flows) => flows.iter_mut().for_each(|it| it.key = name(it.key)),
@@ -35,7 +35,7 @@ impl FromAgent {
 
 impl ToAgent {
     /// Replaces the name of each flow.
-    pub fn rename_flows(&mut self, mut name: impl FnMut(FlowKey) -> FlowKey) {
+    pub fn rename_flows(&mut self, mut name: impl FnMut(FlowName) -> FlowName) {
         match self {
             ToAgent::Schedule(schedule) => {
                 schedule.set.iter_mut().for_each(|entry| entry.key = name(entry.key));

@@ -3,7 +3,7 @@
 use std::fmt;
 
 use crate::bytes::{Reader, Write};
-use crate::flow::FlowKey;
+use crate::flow::{FlowKey, FlowName};
 
 /// The end of a flow at which an application has it open.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
@@ -192,9 +192,9 @@ pub struct CoflowTurn {
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passing {
     /// The flow that was served.
-    pub from: FlowKey,
+    pub from: FlowName,
     /// The one that has its rate.
-    pub to: FlowKey,
+    pub to: FlowName,
 }
 
 pub(crate) const OPENING: usize = 12 + 1 + 8;
@@ -222,7 +222,7 @@ impl Side {
 pub(crate) fn write_openings(openings: &[FlowOpening], out: &mut Vec<u8>) {
     out.u32(openings.len() as u32);
     for &FlowOpening { key, side, bytes } in openings {
-        out.key(key);
+        out.name(key);
         out.push(side.byte());
         out.f64(bytes);
     }
@@ -238,7 +238,7 @@ pub(crate) fn read_openings(body: &mut Reader<'_>) -> Option<Vec<FlowOpening>> {
 pub(crate) fn write_opening_answers(answers: &[OpeningAnswer], out: &mut Vec<u8>) {
     out.u32(answers.len() as u32);
     for OpeningAnswer { key, side, found } in answers {
-        out.key(*key);
+        out.name(*key);
         out.push(side.byte());
         let (verdict, number, bytes) = match *found {
             Ok(FlowFacts { peer, bytes }) => (0, peer, bytes),
@@ -303,12 +303,12 @@ pub(crate) fn read_turns(body: &mut Reader<'_>) -> Option<Vec<CoflowTurn>> {
 pub(crate) fn write_passings(passings: &[Passing], out: &mut Vec<u8>) {
     out.u32(passings.len() as u32);
     for &Passing { from, to } in passings {
-        out.key(from);
-        out.key(to);
+        out.name(from);
+        out.name(to);
     }
 }
 
 pub(crate) fn read_passings(body: &mut Reader<'_>) -> Option<Vec<Passing>> {
     let count = body.u32()?;
-    body.items(count, PASSING, |body| Some(Passing { from: body.key()?, to: body.key()? }))
+    body.items(count, PASSING, |body| Some(Passing { from: body.name()?, to: body.name()? }))
 }

@@ -54,7 +54,7 @@ impl Key {
     pub fn sign(&self, mac: Mac, direction: Direction, flow: FlowKey) -> Token {
         let mut message = b"flow".to_vec();
         message.push(direction.byte());
-        message.key(flow);
+        message.name(flow);
         let mut token = [0; TOKEN];
         token.copy_from_slice(&mac(&self.0, &message)[..TOKEN]);
         Token(token)

@@ -5,21 +5,29 @@ use std::net::{IpAddr, SocketAddr};
 use covey_proto::{
     APPEARANCES, Appearance, Appeared, CHUNK_HEADER, ChunkHeader, CodecName, CoflowTurn,
     Compressor, Connected, Decoder, Direction, Ended, Entry, FlowAnnouncement, FlowAnswer, FlowAsk,
-    FlowCheck, FlowFacts, FlowHeader, FlowId, FlowKey, FlowKeys, FlowOpening, FlowTokens,
+    FlowCheck, FlowFacts, FlowHeader, FlowId, FlowKey, FlowKeys, FlowName, FlowOpening, FlowTokens,
     FromAgent, FromApp, FromRelay, HEADER, Hello, Key, Links, MAX_BYTES, MAX_PIECE, Means, Message,
     Note, Opening, OpeningAnswer, OpeningError, PROOF, Passing, Processor, Proof, ProofRefusal,
-    ProtoError, Purpose, Refusal, RelayHello, Reply, ReportThreshold, Schedule, Sent, Side,
-    ToAgent, ToApp, ToRelay, Token, USES, Use, Uses, Welcome, encode, refusal_of, refusal_to,
+    ProtoError, Purpose, Refusal, RelayHello, Reply, ReportThreshold, Schedule, Sent, Service,
+    Side, ToAgent, ToApp, ToRelay, Token, USES, Use, Uses, Welcome, encode, refusal_of, refusal_to,
 };
 use proptest::collection::vec;
 use proptest::prelude::*;
 
 fn key() -> impl Strategy<Value = FlowKey> {
-    (any::<u64>(), any::<u32>()).prop_map(|(coflow, flow)| FlowKey { coflow, flow })
+    (any::<u64>(), 0..u32::MAX - 1).prop_map(|(coflow, flow)| FlowKey { coflow, flow })
+}
+
+fn flow_name() -> impl Strategy<Value = FlowName> {
+    prop_oneof![
+        key().prop_map(FlowName::Key),
+        any::<u64>().prop_map(|id| FlowName::Id(FlowId(id))),
+        any::<u64>().prop_map(FlowName::Number),
+    ]
 }
 
 fn announcement() -> impl Strategy<Value = FlowAnnouncement> {
-    (any::<u64>(), proptest::option::of(key()))
+    (any::<u64>(), proptest::option::of(flow_name()))
         .prop_map(|(id, member)| FlowAnnouncement { id: FlowId(id), member })
 }
 
@@ -40,20 +48,18 @@ fn codec() -> impl Strategy<Value = Option<CodecName>> {
 }
 
 fn entry() -> impl Strategy<Value = Entry> {
-    (key(), any::<u32>(), amount(), codec()).prop_map(|(key, layer, rate, codec)| Entry {
+    (flow_name(), any::<u32>(), amount(), codec()).prop_map(|(key, layer, rate, codec)| Entry {
         key,
-        layer,
-        rate,
-        codec,
+        service: Service { layer, rate, codec },
     })
 }
 
 fn ended() -> impl Strategy<Value = Ended> {
-    (key(), volume(), volume()).prop_map(|(key, bytes, wire)| Ended { key, bytes, wire })
+    (flow_name(), volume(), volume()).prop_map(|(key, bytes, wire)| Ended { key, bytes, wire })
 }
 
 fn sent_so_far() -> impl Strategy<Value = Sent> {
-    (key(), volume(), volume()).prop_map(|(key, bytes, wire)| Sent { key, bytes, wire })
+    (flow_name(), volume(), volume()).prop_map(|(key, bytes, wire)| Sent { key, bytes, wire })
 }
 
 fn processor() -> impl Strategy<Value = Processor> {
@@ -167,7 +173,7 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         vec(ended(), 0..20).prop_map(FromAgent::Ended),
         vec(sent_so_far(), 0..20).prop_map(FromAgent::Sent),
         processor().prop_map(FromAgent::Processor),
-        vec(key(), 0..20).prop_map(FromAgent::Written),
+        vec(flow_name(), 0..20).prop_map(FromAgent::Written),
         uses().prop_map(FromAgent::Uses),
         vec(any::<u64>(), 0..20).prop_map(FromAgent::Keeps),
         vec(any::<IpAddr>(), 0..20).prop_map(|addresses| {
@@ -183,7 +189,7 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
         any::<(u64, u64)>()
             .prop_map(|(refused, unproven)| FromAgent::Checked { refused, unproven }),
         vec(opening(), 0..20).prop_map(FromAgent::Opened),
-        vec((key(), key()).prop_map(|(from, to)| Passing { from, to }), 0..20)
+        vec((flow_name(), flow_name()).prop_map(|(from, to)| Passing { from, to }), 0..20)
             .prop_map(FromAgent::Passed),
         (amount(), amount())
             .prop_map(|(sent, received)| FromAgent::Links(Links { sent, received })),
@@ -194,12 +200,12 @@ fn from_agent() -> impl Strategy<Value = FromAgent> {
 
 fn uses() -> impl Strategy<Value = Uses> {
     let of = proptest::sample::select(vec![Use::Moves, Use::Idle, Use::Closed]);
-    (any::<bool>(), vec((key(), of), 0..20), vec(any::<u64>(), 0..20))
+    (any::<bool>(), vec((flow_name(), of), 0..20), vec(any::<u64>(), 0..20))
         .prop_map(|(all, flows, unopened)| Uses { all, flows, unopened })
 }
 
 fn to_agent() -> impl Strategy<Value = ToAgent> {
-    let schedule = (any::<(u64, u64, u64)>(), vec(entry(), 0..20), vec(key(), 0..20));
+    let schedule = (any::<(u64, u64, u64)>(), vec(entry(), 0..20), vec(flow_name(), 0..20));
     let threshold = prop_oneof![amount(), Just(f64::INFINITY)];
     prop_oneof![
         (any::<u16>(), any::<u64>(), amount(), amount(), codec(), amount(), any::<bool>())
@@ -238,7 +244,7 @@ fn to_agent() -> impl Strategy<Value = ToAgent> {
             set,
             removed
         })),
-        vec(key(), 0..20).prop_map(ToAgent::Acknowledged),
+        vec(flow_name(), 0..20).prop_map(ToAgent::Acknowledged),
         vec(
             (any::<u64>(), threshold).prop_map(|(coflow, bytes)| ReportThreshold { coflow, bytes }),
             0..20
@@ -561,12 +567,10 @@ fn the_layout_is_that_of_the_page() {
         version: 7,
         base: 6,
         set: vec![Entry {
-            key: FlowKey { coflow: 1, flow: 2 },
-            layer: 5,
-            rate: 1.0,
-            codec: Some(CodecName::Zstd),
+            key: FlowKey { coflow: 1, flow: 2 }.into(),
+            service: Service { layer: 5, rate: 1.0, codec: Some(CodecName::Zstd) },
         }],
-        removed: vec![FlowKey { coflow: 9, flow: 8 }],
+        removed: vec![FlowKey { coflow: 9, flow: 8 }.into()],
     };
     let mut bytes = Vec::new();
     encode(&ToAgent::Schedule(schedule), &mut bytes);
@@ -618,7 +622,7 @@ fn what_a_frame_claims_takes_no_memory() {
 fn no_number_below_zero_and_no_nan_gets_in() {
     for bytes in [-1.0, f64::NAN, f64::INFINITY] {
         let mut frame = Vec::new();
-        let key = FlowKey { coflow: 0, flow: 0 };
+        let key = FlowKey { coflow: 0, flow: 0 }.into();
         encode(&FromAgent::Ended(vec![Ended { key, bytes, wire: 0.0 }]), &mut frame);
         assert!(decode_all::<FromAgent>(&frame).1.is_some(), "{bytes}");
     }

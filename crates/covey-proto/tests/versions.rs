@@ -5,10 +5,10 @@ use std::net::SocketAddr;
 use covey_proto::{
     Appearance, Appeared, CodecName, CoflowTurn, Compressor, Connected, Decoder, Direction, Ended,
     Entry, FlowAnnouncement, FlowAnswer, FlowAsk, FlowCheck, FlowFacts, FlowId, FlowKey, FlowKeys,
-    FlowOpening, FlowTokens, FromAgent, FromApp, Hello, Key, Links, Means, Message, OLDEST,
-    OpeningAnswer, OpeningError, Passing, Processor, Proof, ProofRefusal, Purpose, Refusal,
-    ReportThreshold, Schedule, Sent, Side, ToAgent, ToApp, Token, Use, Uses, VERSION, Welcome,
-    WrongOpening, common_version, encode,
+    FlowName, FlowOpening, FlowTokens, FromAgent, FromApp, Hello, Key, Links, Means, Message,
+    OLDEST, OpeningAnswer, OpeningError, Passing, Processor, Proof, ProofRefusal, Purpose, Refusal,
+    ReportThreshold, Schedule, Sent, Service, Side, ToAgent, ToApp, Token, Use, Uses, VERSION,
+    Welcome, WrongOpening, common_version, encode,
 };
 
 /// Each message of a version by its name, as bytes in hexadecimal digits; of later versions only those
@@ -63,12 +63,18 @@ fn what_agents_of_version_2_say_is_understood() {
     let processor = Processor { share: 0.5, compressors: vec![compressor] };
     check("from_agent.hello", FromAgent::Hello(hello));
     check("from_agent.applied", FromAgent::Applied { epoch: 3, version: 10 });
-    check("from_agent.ended", FromAgent::Ended(vec![Ended { key: KEY, bytes: 1e6, wire: 4e5 }]));
-    check("from_agent.sent", FromAgent::Sent(vec![Sent { key: KEY, bytes: 1e6, wire: 4e5 }]));
+    check(
+        "from_agent.ended",
+        FromAgent::Ended(vec![Ended { key: KEY.into(), bytes: 1e6, wire: 4e5 }]),
+    );
+    check(
+        "from_agent.sent",
+        FromAgent::Sent(vec![Sent { key: KEY.into(), bytes: 1e6, wire: 4e5 }]),
+    );
     check("from_agent.resync", FromAgent::Resync);
     check("from_agent.alive", FromAgent::Alive);
     check("from_agent.processor", FromAgent::Processor(processor));
-    check("from_agent.written", FromAgent::Written(vec![KEY]));
+    check("from_agent.written", FromAgent::Written(vec![KEY.into()]));
 }
 
 #[test]
@@ -84,12 +90,13 @@ fn what_coordinators_of_version_2_say_is_understood() {
         idle_after_s,
         groups: false,
     };
-    let set = vec![Entry { key: KEY, service: Service { layer: 2, rate: 1.25e8, codec: None } }];
-    let removed = vec![FlowKey { flow: 7, ..KEY }];
+    let set =
+        vec![Entry { key: KEY.into(), service: Service { layer: 2, rate: 1.25e8, codec: None } }];
+    let removed = vec![FlowKey { flow: 7, ..KEY }.into()];
     check("to_agent.welcome", ToAgent::Welcome(welcome));
     let schedule = Schedule { epoch: 3, version: 11, base: 10, set, removed };
     check("to_agent.schedule", ToAgent::Schedule(schedule));
-    check("to_agent.acknowledged", ToAgent::Acknowledged(vec![KEY]));
+    check("to_agent.acknowledged", ToAgent::Acknowledged(vec![KEY.into()]));
     check(
         "to_agent.thresholds",
         ToAgent::Thresholds(vec![ReportThreshold { coflow: 5, bytes: f64::INFINITY }]),
@@ -111,7 +118,7 @@ fn what_coordinators_of_version_2_say_is_understood() {
 fn what_version_3_has_more_is_understood() {
     let hello = Hello { version: 3, port: 7, holds: (3, 9), token: b"abc".to_vec() };
     check_in(3, "from_agent.hello", FromAgent::Hello(hello));
-    let key = |flow| FlowKey { flow, ..KEY };
+    let key = |flow| FlowName::Key(FlowKey { flow, ..KEY });
     let flows = vec![(key(6), Use::Moves), (key(7), Use::Idle), (key(8), Use::Closed)];
     let uses = Uses { all: true, flows, unopened: vec![5] };
     check_in(3, "from_agent.uses", FromAgent::Uses(uses));
@@ -135,7 +142,7 @@ fn what_version_3_has_more_is_understood() {
 fn what_version_4_has_more_is_understood() {
     let hello = Hello { version: 4, port: 7, holds: (3, 9), token: b"abc".to_vec() };
     check_in(4, "from_agent.hello", FromAgent::Hello(hello));
-    let key = FlowKey::of_id(FlowId(17));
+    let key = FlowName::Id(FlowId(17));
     check_in(4, "from_agent.ended", FromAgent::Ended(vec![Ended { key, bytes: 1e6, wire: 4e5 }]));
     let (report_every_s, heartbeat_s, codec) = (0.008, 1.0, Some(CodecName::Lz4));
     let welcome = Welcome {
@@ -148,11 +155,11 @@ fn what_version_4_has_more_is_understood() {
         groups: false,
     };
     check_in(4, "to_agent.welcome", ToAgent::Welcome(welcome));
-    let member = FlowAnnouncement { id: FlowId(17), member: Some(KEY) };
+    let member = FlowAnnouncement { id: FlowId(17), member: Some(KEY.into()) };
     let single = FlowAnnouncement { id: FlowId(18), member: None };
     check_in(4, "to_agent.flows", ToAgent::Flows(vec![member, single]));
     let set = vec![Entry { key, service: Service { layer: 2, rate: 1.25e8, codec: None } }];
-    let removed = vec![FlowKey::of_id(FlowId(16))];
+    let removed = vec![FlowName::Id(FlowId(16))];
     let schedule = Schedule { epoch: 3, version: 11, base: 10, set, removed };
     check_in(4, "to_agent.schedule", ToAgent::Schedule(schedule));
     check_in(4, "to_agent.acknowledged", ToAgent::Acknowledged(vec![key]));
@@ -170,7 +177,7 @@ fn what_version_5_has_more_is_understood() {
     let appearance = Appearance { number: 17, protocol: 6, from, to, age_s: 0.5 };
     let appeared = Appeared { all_in: Some((0, u64::MAX)), flows: vec![appearance] };
     check_in(5, "from_agent.appeared", FromAgent::Appeared(appeared));
-    let sent = Sent { key: FlowKey::of_number(17), bytes: 1e6, wire: 1e6 };
+    let sent = Sent { key: FlowName::Number(17), bytes: 1e6, wire: 1e6 };
     check_in(5, "from_agent.sent", FromAgent::Sent(vec![sent]));
     let (report_every_s, heartbeat_s, idle_after_s) = (0.008, 1.0, 1.0);
     let codec = None;
@@ -234,7 +241,7 @@ fn what_version_7_has_more_is_understood() {
     ];
     check_in(7, "from_agent.opened", FromAgent::Opened(openings));
     let to = FlowKey { coflow: 8, flow: 0 };
-    let passing = Passing { from: FlowKey::of_id(FlowId(17)), to };
+    let passing = Passing { from: FlowName::Id(FlowId(17)), to: to.into() };
     check_in(7, "from_agent.passed", FromAgent::Passed(vec![passing]));
     let (report_every_s, heartbeat_s, idle_after_s) = (0.008, 1.0, 1.0);
     let (codec, groups) = (None, true);
@@ -319,10 +326,10 @@ fn no_secret_is_shown_where_messages_are_shown() {
 
 #[test]
 fn names_are_replaced_where_flows_are_named() {
-    let id = FlowKey::of_id(FlowId(17));
-    assert_eq!((id.id(), KEY.id()), (Some(FlowId(17)), None));
-    let mut ended = FromAgent::Ended(vec![Ended { key: KEY, bytes: 1.0, wire: 1.0 }]);
-    ended.rename_flows(|key| if key == KEY { id } else { key });
+    let id = FlowName::Id(FlowId(17));
+    assert_eq!((id.id(), FlowName::Key(KEY).id()), (Some(FlowId(17)), None));
+    let mut ended = FromAgent::Ended(vec![Ended { key: KEY.into(), bytes: 1.0, wire: 1.0 }]);
+    ended.rename_flows(|key| if key == KEY.into() { id } else { key });
     assert_eq!(ended, FromAgent::Ended(vec![Ended { key: id, bytes: 1.0, wire: 1.0 }]));
 }
 
@@ -358,8 +365,8 @@ fn what_applications_of_version_5_say_is_understood() {
         .map(|(side, bytes)| FlowOpening { key: KEY, side, bytes });
     check_local("from_app.hello", FromApp::Hello(5));
     check_local("from_app.opened", FromApp::Opened(vec![KEY, last]));
-    check_local("from_app.ended", FromApp::Ended(vec![Ended { key: KEY, bytes, wire }]));
-    check_local("from_app.sent", FromApp::Sent(vec![Sent { key: KEY, bytes, wire }]));
+    check_local("from_app.ended", FromApp::Ended(vec![Ended { key: KEY.into(), bytes, wire }]));
+    check_local("from_app.sent", FromApp::Sent(vec![Sent { key: KEY.into(), bytes, wire }]));
     check_local("from_app.gone", FromApp::Gone(vec![KEY]));
     let connected = Connected { key: KEY, from: here, to: there };
     check_local("from_app.connected", FromApp::Connected(vec![connected]));
@@ -374,7 +381,7 @@ fn what_agents_say_to_applications_of_version_5_is_understood() {
     let welcome =
         ToApp::Welcome { version: 5, port: 7, means: Means::PacingAndMarks, report_every_s: 0.008 };
     let share = Entry {
-        key: KEY,
+        key: KEY.into(),
         service: Service { layer: 2, rate: 1.25e8, codec: Some(CodecName::Lz4) },
     };
     let proof = Some(Proof::Coordinator(Token([7; 16])));

@@ -61,7 +61,8 @@ fn a_crate_uses_only_those_above_it() {
 fn a_crate_has_a_page_and_what_a_registry_shows() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for (name, _) in crates(&root) {
-        let folder = if name == "covey-python" { "python".into() } else { format!("crates/{name}") };
+        let folder =
+            if name == "covey-python" { "python".into() } else { format!("crates/{name}") };
         let folder = root.join(folder);
         let manifest = std::fs::read_to_string(folder.join("Cargo.toml")).expect("a manifest");
         for line in ["description = ", "keywords.workspace", "categories.workspace"] {

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::net::IpAddr;
 
 use covey_proto::{
-    Appearance, Compressor, Ended, FlowFacts, FlowKey, FromAgent, Hello, LINKS, OPENINGS,
+    Appearance, Compressor, Ended, FlowFacts, FlowName, FromAgent, Hello, LINKS, OPENINGS,
     OpeningAnswer, Passing, Refusal, Schedule, Service, Side, ToAgent, USES, Uses, VERSION,
     Welcome, common_version,
 };
@@ -35,7 +35,7 @@ pub struct Agent {
     /// What the coordinator and applications call flows; all other fields go by present names.
     names: FlowNames,
     /// Ends that the coordinator has not acknowledged.
-    unacknowledged: BTreeMap<FlowKey, Ended>,
+    unacknowledged: BTreeMap<FlowName, Ended>,
     reports: Reports,
     compression: Compression,
     proving: Proving,
@@ -127,14 +127,14 @@ impl Agent {
     }
 
     /// The flows of the schedule in force.
-    pub fn flows(&self) -> &BTreeMap<FlowKey, Service> {
+    pub fn flows(&self) -> &BTreeMap<FlowName, Service> {
         self.schedule.flows()
     }
 
     /// The flows to serve: those of the schedule, and idle ones at a low rate that shows when they send again. A flow
     /// that has changed its coflow is listed under each of its names, because an application may know it by any. Of
     /// flows that no application has named, those are listed that the coordinator has taken; at rate 0 if they wait.
-    pub fn served(&self) -> Cow<'_, BTreeMap<FlowKey, Service>> {
+    pub fn served(&self) -> Cow<'_, BTreeMap<FlowName, Service>> {
         let flows = self.schedule.services();
         let idle = self.watch.iter().flat_map(Watch::idle);
         let mut probed = idle.filter(|key| !flows.contains_key(key)).peekable();
@@ -142,7 +142,7 @@ impl Agent {
         if probed.peek().is_none() && renamed.peek().is_none() && !self.has_unnamed() {
             return flows;
         }
-        let probed: Vec<FlowKey> = probed.collect();
+        let probed: Vec<FlowName> = probed.collect();
         let mut served = flows.into_owned();
         served.extend(probed.into_iter().map(|key| (key, Service::PROBE)));
         served.retain(|key, _| self.unnamed.may_schedule(*key));
@@ -161,7 +161,7 @@ impl Agent {
     }
 
     /// All names by which applications may know these flows, which the coordinator has named.
-    pub fn names_here(&self, keys: &[FlowKey]) -> Vec<FlowKey> {
+    pub fn names_here(&self, keys: &[FlowName]) -> Vec<FlowName> {
         keys.iter().flat_map(|key| self.names.local(self.names.present(*key))).collect()
     }
 
@@ -264,8 +264,8 @@ impl Agent {
             ToAgent::Released(numbers) => {
                 for number in numbers {
                     self.unnamed.released(number, self.now_s);
-                    self.schedule.remove(FlowKey::of_number(number));
-                    self.names.forget(FlowKey::of_number(number));
+                    self.schedule.remove(FlowName::Number(number));
+                    self.names.forget(FlowName::Number(number));
                 }
                 return Ok(true);
             }
@@ -289,7 +289,7 @@ impl Agent {
     }
 
     /// A flow has changed its coflow.
-    fn rename(&mut self, former: FlowKey, present: FlowKey) {
+    fn rename(&mut self, former: FlowName, present: FlowName) {
         self.schedule.rename(former, present);
         self.reports.rename(former, present);
         self.turns.rename(former, present);
@@ -335,7 +335,7 @@ impl Agent {
     }
 
     fn scheduled(&mut self, schedule: Schedule, out: &mut Vec<FromAgent>) -> bool {
-        let has_ended = |key: &FlowKey| self.unacknowledged.contains_key(key);
+        let has_ended = |key: &FlowName| self.unacknowledged.contains_key(key);
         let listed = || schedule.set.iter().map(|entry| entry.key).collect::<BTreeSet<_>>();
         let listed = (schedule.base == 0).then(listed);
         let removed = schedule.removed.clone();
@@ -418,7 +418,7 @@ impl Agent {
     /// to hear of them.
     fn follow_unnamed(&mut self, progress: &Progress) -> Option<Progress> {
         progress.appeared.iter().for_each(|flow| self.unnamed.appeared(flow, self.now_s));
-        let is_left = |key: &FlowKey| key.number().is_none();
+        let is_left = |key: &FlowName| key.number().is_none();
         let rest = (self.has_unnamed() && !self.tells_of_unnamed()).then(|| {
             let mut rest = progress.clone();
             rest.sent.retain(|sent| is_left(&sent.key));
@@ -440,7 +440,7 @@ impl Agent {
                 watch.closed(key);
             }
         }
-        let appeared = progress.appeared.iter().map(|flow| FlowKey::of_number(flow.number));
+        let appeared = progress.appeared.iter().map(|flow| FlowName::Number(flow.number));
         appeared.for_each(|key| watch.opened(key));
         progress.sent.iter().for_each(|sent| watch.sent(sent.key));
         progress.written.iter().for_each(|key| watch.done(*key, false));
@@ -455,14 +455,14 @@ impl Agent {
 
     /// Brings totals, schedule and ends up to date. Returns the flows that need no rate any more, and which of them have
     /// passed it on.
-    fn account(&mut self, progress: &Progress) -> (Vec<FlowKey>, Vec<Passing>) {
+    fn account(&mut self, progress: &Progress) -> (Vec<FlowName>, Vec<Passing>) {
         let (mut written, mut passed) = (Vec::new(), Vec::new());
         for &(key, _) in progress.opened.iter().filter(|(_, is_open)| !is_open) {
             self.turns.closed(key);
         }
         for &sent in &progress.sent {
             let new = self.reports.sent(sent);
-            self.turns.sent(sent.key.coflow, new.1);
+            self.turns.sent(sent.key, new.1);
             self.count_compression(sent.key, new);
         }
         let ending =
@@ -477,7 +477,7 @@ impl Agent {
         }
         for &ended in &progress.ended {
             let new = self.reports.ended(ended.key, ended.bytes, ended.wire);
-            self.turns.sent(ended.key.coflow, new.1);
+            self.turns.sent(ended.key, new.1);
             self.count_compression(ended.key, new);
             let heir = self.next(ended.key, ending());
             self.schedule.end(ended.key, heir);
@@ -492,7 +492,11 @@ impl Agent {
     }
 
     /// The flow that has the rate of a served flow from now on, which is `ending` with others. `None`: none waits.
-    fn next(&self, key: FlowKey, ending: impl Iterator<Item = FlowKey> + Clone) -> Option<FlowKey> {
+    fn next(
+        &self,
+        key: FlowName,
+        ending: impl Iterator<Item = FlowName> + Clone,
+    ) -> Option<FlowName> {
         if key.number().is_some() || !self.schedule.is_served(key) {
             return None;
         }
@@ -508,7 +512,7 @@ impl Agent {
 
     /// The coordinator has answered what is registered of a flow.
     fn found(&mut self, answer: &OpeningAnswer) {
-        let key = self.names.present(answer.key);
+        let key = self.names.present(answer.key.into());
         // It may have ended meanwhile.
         if let Ok(FlowFacts { peer, .. }) = answer.found
             && answer.side == Side::Sends
@@ -518,7 +522,7 @@ impl Agent {
         }
     }
 
-    fn count_compression(&mut self, key: FlowKey, (bytes, wire): (f64, f64)) {
+    fn count_compression(&mut self, key: FlowName, (bytes, wire): (f64, f64)) {
         let codec = self.schedule.service(key).and_then(|service| service.codec);
         self.compression.count(codec, bytes, wire);
     }

@@ -1,15 +1,15 @@
 //! What an agent decides between two schedules.
 
 use covey_proto::{
-    CoflowTurn, Ended, Entry, FlowFacts, FlowKey, FlowOpening, FromAgent, OpeningAnswer, Passing,
-    Schedule, Side, ToAgent, VERSION, Welcome,
+    CoflowTurn, Ended, Entry, FlowFacts, FlowKey, FlowName, FlowOpening, FromAgent, OpeningAnswer,
+    Passing, Schedule, Service, Side, ToAgent, VERSION, Welcome,
 };
 
 use super::Agent;
 use crate::progress::Progress;
 
-const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
-const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
+const A: FlowName = FlowName::Key(FlowKey { coflow: 1, flow: 0 });
+const B: FlowName = FlowName::Key(FlowKey { coflow: 1, flow: 1 });
 
 fn tell(agent: &mut Agent, message: ToAgent) -> Vec<FromAgent> {
     let mut out = Vec::new();
@@ -25,17 +25,17 @@ fn welcome(version: u16) -> ToAgent {
     ToAgent::Welcome(welcome)
 }
 
-fn entry(key: FlowKey, rate: f64) -> Entry {
+fn entry(key: FlowName, rate: f64) -> Entry {
     Entry { key, service: Service { layer: 0, rate, codec: None } }
 }
 
-fn schedule(version: u64, base: u64, set: &[(FlowKey, f64)], removed: &[FlowKey]) -> ToAgent {
+fn schedule(version: u64, base: u64, set: &[(FlowName, f64)], removed: &[FlowName]) -> ToAgent {
     let set = set.iter().map(|&(key, rate)| entry(key, rate)).collect();
     ToAgent::Schedule(Schedule { epoch: 1, version, base, set, removed: removed.to_vec() })
 }
 
-const C: FlowKey = FlowKey { coflow: 2, flow: 0 };
-const D: FlowKey = FlowKey { coflow: 3, flow: 0 };
+const C: FlowName = FlowName::Key(FlowKey { coflow: 2, flow: 0 });
+const D: FlowName = FlowName::Key(FlowKey { coflow: 3, flow: 0 });
 
 /// An agent with flows that are open: A goes to port 7 and has a rate, C and D go there, too, and wait; B goes to port
 /// 8 and waits.
@@ -44,7 +44,11 @@ fn in_turn() -> Agent {
     tell(&mut agent, welcome(VERSION));
     tell(&mut agent, schedule(1, 0, &[(A, 1e6)], &[]));
     let receivers = [(A, 7), (B, 8), (C, 7), (D, 7)];
-    let opening = |key| FlowOpening { key, side: Side::Sends, bytes: f64::INFINITY };
+    let opening = |name: FlowName| FlowOpening {
+        key: name.key().unwrap(),
+        side: Side::Sends,
+        bytes: f64::INFINITY,
+    };
     let progress = Progress {
         openings: receivers.iter().map(|(key, _)| opening(*key)).collect(),
         opened: receivers.iter().map(|(key, _)| (*key, true)).collect(),
@@ -53,9 +57,9 @@ fn in_turn() -> Agent {
     let mut out = Vec::new();
     agent.happened(&progress, 0.0, &mut out);
     assert_eq!(out[0], FromAgent::Opened(progress.openings));
-    let answer = |&(key, peer): &(FlowKey, u32)| {
+    let answer = |&(key, peer): &(FlowName, u32)| {
         let facts = FlowFacts { peer, bytes: f64::INFINITY };
-        OpeningAnswer { key, side: Side::Sends, found: Ok(facts) }
+        OpeningAnswer { key: key.key().unwrap(), side: Side::Sends, found: Ok(facts) }
     };
     tell(&mut agent, ToAgent::Openings(receivers.iter().map(answer).collect()));
     let left = f64::INFINITY;
@@ -64,14 +68,14 @@ fn in_turn() -> Agent {
     agent
 }
 
-fn end(agent: &mut Agent, key: FlowKey) -> Vec<FromAgent> {
+fn end(agent: &mut Agent, key: FlowName) -> Vec<FromAgent> {
     let ended = vec![Ended { key, bytes: 9.0, wire: 9.0 }];
     let mut out = Vec::new();
     agent.happened(&Progress { ended, ..Progress::default() }, 0.1, &mut out);
     out
 }
 
-fn served(agent: &Agent) -> Vec<(FlowKey, f64)> {
+fn served(agent: &Agent) -> Vec<(FlowName, f64)> {
     agent.served().iter().map(|(key, service)| (*key, service.rate)).collect()
 }
 

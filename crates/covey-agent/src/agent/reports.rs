@@ -1,9 +1,8 @@
 //! What flows have sent, and when the coordinator is told.
 
 use std::collections::{BTreeMap, BTreeSet};
-use std::ops::RangeInclusive;
 
-use covey_proto::{FlowKey, ReportThreshold, Sent};
+use covey_proto::{FlowName, ReportThreshold, Sent};
 
 /// Totals of the flows that have not ended, and what is left to report of them.
 ///
@@ -11,9 +10,9 @@ use covey_proto::{FlowKey, ReportThreshold, Sent};
 /// as much as its *report threshold* since the last one.
 #[derive(Debug, Default)]
 pub struct Reports {
-    sent: BTreeMap<FlowKey, Sent>,
+    sent: BTreeMap<FlowName, Sent>,
     /// Flows that have sent something since they were last reported.
-    unreported: BTreeSet<FlowKey>,
+    unreported: BTreeSet<FlowName>,
     /// Report threshold of coflows, in bytes on the wire.
     thresholds: BTreeMap<u64, f64>,
     /// What each coflow with a threshold has sent since its last report, in bytes on the wire.
@@ -28,20 +27,21 @@ impl Reports {
         let before = self.sent.insert(sent.key, sent);
         let (bytes, wire) = new_bytes(before, sent.bytes, sent.wire);
         self.unreported.insert(sent.key);
-        if self.thresholds.contains_key(&sent.key.coflow) {
-            *self.since_report.entry(sent.key.coflow).or_default() += wire;
+        let coflow = sent.key.coflow().filter(|coflow| self.thresholds.contains_key(coflow));
+        if let Some(coflow) = coflow {
+            *self.since_report.entry(coflow).or_default() += wire;
         }
         (bytes, wire)
     }
 
     /// A flow has ended with these totals. Returns what is new, as [`Reports::sent`] does.
-    pub fn ended(&mut self, key: FlowKey, bytes: f64, wire: f64) -> (f64, f64) {
+    pub fn ended(&mut self, key: FlowName, bytes: f64, wire: f64) -> (f64, f64) {
         self.unreported.remove(&key);
         new_bytes(self.sent.remove(&key), bytes, wire)
     }
 
     /// A flow has changed its coflow. The bytes that it has sent do not count towards its new coflow's threshold.
-    pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
+    pub fn rename(&mut self, from: FlowName, to: FlowName) {
         if let Some(sent) = self.sent.remove(&from) {
             self.sent.insert(to, Sent { key: to, ..sent });
         }
@@ -52,7 +52,8 @@ impl Reports {
 
     /// A coflow is over although some of its flows have not ended here.
     pub fn forget(&mut self, coflow: u64) {
-        let keys: Vec<FlowKey> = self.sent.range(flows_of(coflow)).map(|(key, _)| *key).collect();
+        let keys: Vec<FlowName> =
+            self.sent.range(FlowName::all_of(coflow)).map(|(key, _)| *key).collect();
         for key in keys {
             self.sent.remove(&key);
             self.unreported.remove(&key);
@@ -96,9 +97,9 @@ impl Reports {
         }
         let mut due = Vec::new();
         for coflow in reached {
-            let keys: BTreeSet<FlowKey> =
-                self.unreported.range(flows_of(coflow)).copied().collect();
-            self.unreported.retain(|key| key.coflow != coflow);
+            let keys: BTreeSet<FlowName> =
+                self.unreported.range(FlowName::all_of(coflow)).copied().collect();
+            self.unreported.retain(|name| name.coflow() != Some(coflow));
             due.push(self.totals(&keys));
         }
         if every_s > 0.0 && now_s >= self.next_s {
@@ -109,7 +110,7 @@ impl Reports {
         due
     }
 
-    fn totals(&self, keys: &BTreeSet<FlowKey>) -> Vec<Sent> {
+    fn totals(&self, keys: &BTreeSet<FlowName>) -> Vec<Sent> {
         keys.iter().filter_map(|key| self.sent.get(key).copied()).collect()
     }
 
@@ -122,9 +123,4 @@ impl Reports {
 fn new_bytes(before: Option<Sent>, bytes: f64, wire: f64) -> (f64, f64) {
     let (bytes_before, wire_before) = before.map_or((0.0, 0.0), |sent| (sent.bytes, sent.wire));
     (bytes - bytes_before, wire - wire_before)
-}
-
-/// The keys of a coflow's flows.
-fn flows_of(coflow: u64) -> RangeInclusive<FlowKey> {
-    FlowKey { coflow, flow: 0 }..=FlowKey { coflow, flow: u32::MAX }
 }

@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 
-use covey_proto::{Entry, FlowKey, Passing, Schedule, Service};
+use covey_proto::{Entry, FlowName, Passing, Schedule, Service};
 
 /// What has become of a schedule that came in.
 #[derive(Debug, PartialEq, Eq)]
@@ -21,14 +21,14 @@ pub enum Update {
 pub struct HeldSchedule {
     /// Epoch and version of the schedule; zeros if none has come.
     holds: (u64, u64),
-    flows: BTreeMap<FlowKey, Service>,
+    flows: BTreeMap<FlowName, Service>,
     /// Flows that need nothing more, until a schedule removes them. A schedule that serves such a flow comes from a
     /// coordinator that has not heard of it.
-    written: BTreeMap<FlowKey, Service>,
+    written: BTreeMap<FlowName, Service>,
     /// Flows that have ended or need nothing more, each with the flow that has its rate.
-    passed: BTreeMap<FlowKey, FlowKey>,
+    passed: BTreeMap<FlowName, FlowName>,
     /// What the schedule gives to such flows, until one removes them.
-    carried: BTreeMap<FlowKey, Service>,
+    carried: BTreeMap<FlowName, Service>,
     /// The latest epoch heard of.
     epoch: u64,
     /// Number of schedules dropped.
@@ -42,7 +42,7 @@ impl HeldSchedule {
     }
 
     /// The flows that are served, with the rates that others have passed on to them.
-    pub fn services(&self) -> Cow<'_, BTreeMap<FlowKey, Service>> {
+    pub fn services(&self) -> Cow<'_, BTreeMap<FlowName, Service>> {
         if self.carried.is_empty() {
             return Cow::Borrowed(&self.flows);
         }
@@ -59,7 +59,7 @@ impl HeldSchedule {
     }
 
     /// The flow that has the rate of a flow in the end.
-    fn heir(&self, key: FlowKey) -> FlowKey {
+    fn heir(&self, key: FlowName) -> FlowName {
         let mut heir = key;
         // No flow is passed on twice, so that a chain ends.
         while let Some(&next) = self.passed.get(&heir) {
@@ -69,12 +69,12 @@ impl HeldSchedule {
     }
 
     /// Whether a flow has a rate.
-    pub fn is_served(&self, key: FlowKey) -> bool {
+    pub fn is_served(&self, key: FlowName) -> bool {
         self.flows.contains_key(&key) || self.carried.keys().any(|from| self.heir(*from) == key)
     }
 
     /// Whether a flow needs nothing more, and no schedule has removed it.
-    pub fn is_written(&self, key: FlowKey) -> bool {
+    pub fn is_written(&self, key: FlowName) -> bool {
         self.written.contains_key(&key)
     }
 
@@ -84,12 +84,12 @@ impl HeldSchedule {
     }
 
     /// The flows that the schedule names.
-    pub fn flows(&self) -> &BTreeMap<FlowKey, Service> {
+    pub fn flows(&self) -> &BTreeMap<FlowName, Service> {
         &self.flows
     }
 
     /// The flows that need nothing more and have not been removed.
-    pub fn written(&self) -> impl Iterator<Item = FlowKey> {
+    pub fn written(&self) -> impl Iterator<Item = FlowName> {
         self.written.keys().copied()
     }
 
@@ -99,7 +99,7 @@ impl HeldSchedule {
     }
 
     /// How a flow is served, or was served last.
-    pub fn service(&self, key: FlowKey) -> Option<Service> {
+    pub fn service(&self, key: FlowName) -> Option<Service> {
         self.flows.get(&key).or_else(|| self.written.get(&key)).copied()
     }
 
@@ -110,7 +110,7 @@ impl HeldSchedule {
 
     /// Replaces or changes the schedule. Flows for which `has_ended` holds are left out: the coordinator may not
     /// have heard of their ends.
-    pub fn update(&mut self, schedule: Schedule, has_ended: impl Fn(&FlowKey) -> bool) -> Update {
+    pub fn update(&mut self, schedule: Schedule, has_ended: impl Fn(&FlowName) -> bool) -> Update {
         let Schedule { epoch, version, base, set, removed } = schedule;
         if epoch < self.epoch || (epoch, version) <= self.holds {
             self.dropped += 1;
@@ -139,20 +139,20 @@ impl HeldSchedule {
     }
 
     /// A flow's last bytes are in its socket: the flow needs no rate any more. `heir` has it from now on.
-    pub fn mark_written(&mut self, key: FlowKey, heir: Option<FlowKey>) {
+    pub fn mark_written(&mut self, key: FlowName, heir: Option<FlowName>) {
         if let Some(service) = self.let_go(key, heir) {
             self.written.insert(key, service);
         }
     }
 
     /// A flow has ended. `heir` has its rate from now on.
-    pub fn end(&mut self, key: FlowKey, heir: Option<FlowKey>) {
+    pub fn end(&mut self, key: FlowName, heir: Option<FlowName>) {
         self.let_go(key, heir);
         self.written.remove(&key);
     }
 
     /// Takes the rate of a flow, for `heir` if there is one. Returns what the schedule gave it.
-    fn let_go(&mut self, key: FlowKey, heir: Option<FlowKey>) -> Option<Service> {
+    fn let_go(&mut self, key: FlowName, heir: Option<FlowName>) -> Option<Service> {
         let own = self.flows.remove(&key);
         match heir {
             Some(heir) => {
@@ -173,14 +173,14 @@ impl HeldSchedule {
     }
 
     /// The coordinator has heard that a flow has ended: schedules name it no more, but to remove it.
-    pub fn acknowledged(&mut self, key: FlowKey) {
+    pub fn acknowledged(&mut self, key: FlowName) {
         if !self.carried.contains_key(&key) {
             self.passed.remove(&key);
         }
     }
 
     /// A flow has another name from now on.
-    pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
+    pub fn rename(&mut self, from: FlowName, to: FlowName) {
         for services in [&mut self.flows, &mut self.written, &mut self.carried] {
             if let Some(service) = services.remove(&from) {
                 services.insert(to, service);
@@ -199,7 +199,7 @@ impl HeldSchedule {
     }
 
     /// A flow is no longer scheduled.
-    pub fn remove(&mut self, key: FlowKey) {
+    pub fn remove(&mut self, key: FlowName) {
         self.flows.remove(&key);
         self.written.remove(&key);
         if self.carried.remove(&key).is_some() {

@@ -5,35 +5,35 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use covey_proto::{CoflowTurn, FlowKey};
+use covey_proto::{CoflowTurn, FlowKey, FlowName};
 
 /// The flows that are open here, and the turns of their coflows.
 #[derive(Debug, Default)]
 pub struct Turns {
     /// The receivers of flows that are open and registered so.
-    receivers: BTreeMap<FlowKey, u32>,
+    receivers: BTreeMap<FlowName, u32>,
     /// The same flows by receiver.
-    by_receiver: BTreeSet<(u32, FlowKey)>,
+    by_receiver: BTreeSet<(u32, FlowName)>,
     turns: BTreeMap<u64, CoflowTurn>,
 }
 
 impl Turns {
     /// A flow is open here and goes to a port.
-    pub fn opened(&mut self, key: FlowKey, receiver: u32) {
+    pub fn opened(&mut self, key: FlowName, receiver: u32) {
         self.closed(key);
         self.receivers.insert(key, receiver);
         self.by_receiver.insert((receiver, key));
     }
 
     /// A flow is not open here any more, or needs nothing more.
-    pub fn closed(&mut self, key: FlowKey) {
+    pub fn closed(&mut self, key: FlowName) {
         if let Some(receiver) = self.receivers.remove(&key) {
             self.by_receiver.remove(&(receiver, key));
         }
     }
 
     /// A flow has changed its coflow.
-    pub fn rename(&mut self, from: FlowKey, to: FlowKey) {
+    pub fn rename(&mut self, from: FlowName, to: FlowName) {
         if let Some(&receiver) = self.receivers.get(&from) {
             self.closed(from);
             self.opened(to, receiver);
@@ -50,27 +50,27 @@ impl Turns {
         self.turns.insert(turn.coflow, turn);
     }
 
-    /// A coflow has sent so many bytes more here, on the wire.
-    pub fn sent(&mut self, coflow: u64, wire: f64) {
-        if let Some(turn) = self.turns.get_mut(&coflow) {
+    /// A flow has sent so many bytes more, on the wire.
+    pub fn sent(&mut self, name: FlowName, wire: f64) {
+        if let Some(turn) = name.coflow().and_then(|coflow| self.turns.get_mut(&coflow)) {
             turn.left -= wire;
         }
     }
 
     /// Forgets the turns of coflows that have no flow open here.
     pub fn forget_closed(&mut self) {
-        let open: BTreeSet<u64> = self.receivers.keys().map(|key| key.coflow).collect();
+        let open: BTreeSet<u64> = self.receivers.keys().filter_map(|name| name.coflow()).collect();
         self.turns.retain(|coflow, _| open.contains(coflow));
     }
 
     /// The flow that is next when `ended` needs nothing more, of those for which `waits` holds.
-    pub fn next(&self, ended: FlowKey, waits: impl Fn(FlowKey) -> bool) -> Option<FlowKey> {
+    pub fn next(&self, ended: FlowName, waits: impl Fn(FlowName) -> bool) -> Option<FlowName> {
         let receiver = *self.receivers.get(&ended)?;
-        let first = (receiver, FlowKey { coflow: 0, flow: 0 });
+        let first = (receiver, FlowName::Key(FlowKey { coflow: 0, flow: 0 }));
         let there = self.by_receiver.range(first..).take_while(|(port, _)| *port == receiver);
         let waiting = there.map(|(_, key)| *key).filter(|key| *key != ended && waits(*key));
         let turns = waiting.filter_map(|key| {
-            let turn = self.turns.get(&key.coflow)?;
+            let turn = self.turns.get(&key.coflow()?)?;
             let is_behind = turn.left <= 0.0;
             let layer = turn.layer.saturating_add(u32::from(is_behind));
             Some(((layer, turn.dag, turn.depth, key), key))
@@ -83,8 +83,8 @@ impl Turns {
 mod tests {
     use super::*;
 
-    fn key(coflow: u64, flow: u32) -> FlowKey {
-        FlowKey { coflow, flow }
+    fn key(coflow: u64, flow: u32) -> FlowName {
+        FlowName::Key(FlowKey { coflow, flow })
     }
 
     fn turn(coflow: u64, layer: u32, dag: u64, depth: u32, left: f64) -> CoflowTurn {
@@ -111,11 +111,11 @@ mod tests {
         }
         // Another receiver; a lower layer; a later depth; the next.
         assert_eq!(next(&turns), Some(key(5, 0)));
-        assert_eq!(turns.next(key(1, 0), |it| it.coflow != 5), Some(key(4, 0)));
+        assert_eq!(turns.next(key(1, 0), |it| it.coflow() != Some(5)), Some(key(4, 0)));
         // A coflow that has sent what was left is behind its layer.
-        turns.sent(5, 99.0);
+        turns.sent(key(5, 0), 99.0);
         assert_eq!(next(&turns), Some(key(5, 0)));
-        turns.sent(5, 1.0);
+        turns.sent(key(5, 0), 1.0);
         assert_eq!(next(&turns), Some(key(4, 0)));
         turns.closed(key(4, 0));
         // Both are in the second layer now: the earlier DAG is first.

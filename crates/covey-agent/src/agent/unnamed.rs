@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 
-use covey_proto::{Appearance, FlowKey, Service};
+use covey_proto::{Appearance, FlowName, Service};
 
 /// How a flow is served that the coordinator has taken and that has to wait.
 const WAITS: Service = Service { layer: u32::MAX, rate: 0.0, codec: None };
@@ -54,12 +54,12 @@ impl Unnamed {
     }
 
     /// Their names.
-    pub fn names(&self) -> impl Iterator<Item = FlowKey> {
-        self.flows.keys().map(|number| FlowKey::of_number(*number))
+    pub fn names(&self) -> impl Iterator<Item = FlowName> {
+        self.flows.keys().map(|number| FlowName::Number(*number))
     }
 
     /// Whether a flow is none of these, or one that the coordinator schedules.
-    pub fn may_schedule(&self, key: FlowKey) -> bool {
+    pub fn may_schedule(&self, key: FlowName) -> bool {
         let of_number = key.number().map(|number| self.flows.get(&number));
         of_number.is_none_or(|flow| flow.is_some_and(|flow| flow.is_taken))
     }
@@ -79,7 +79,7 @@ impl Unnamed {
     }
 
     /// A flow has sent something. Returns it if it was released some time ago: it appears again.
-    pub fn again(&mut self, key: FlowKey, now_s: f64) -> Option<Appearance> {
+    pub fn again(&mut self, key: FlowName, now_s: f64) -> Option<Appearance> {
         let number = key.number()?;
         let flow = self.flows.get_mut(&number)?;
         flow.released_s.take_if(|at_s| now_s - *at_s >= AGAIN_S)?;
@@ -88,7 +88,7 @@ impl Unnamed {
     }
 
     /// A flow has ended. Returns whether it was one of these.
-    pub fn ended(&mut self, key: FlowKey) -> bool {
+    pub fn ended(&mut self, key: FlowName) -> bool {
         key.number().is_some_and(|number| self.flows.remove(&number).is_some())
     }
 
@@ -98,10 +98,10 @@ impl Unnamed {
     }
 
     /// Adds those to `served` that have to wait.
-    pub fn hold(&self, served: &mut BTreeMap<FlowKey, Service>) {
+    pub fn hold(&self, served: &mut BTreeMap<FlowName, Service>) {
         let taken = self.flows.iter().filter(|(_, flow)| flow.is_taken);
         for (&number, _) in taken {
-            served.entry(FlowKey::of_number(number)).or_insert(WAITS);
+            served.entry(FlowName::Number(number)).or_insert(WAITS);
         }
     }
 }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 use std::io;
 
-use covey_proto::{FlowKey, Service};
+use covey_proto::{FlowName, Service};
 
 use super::setup::{EnforcerInfo, Make};
 use crate::enforcer::{CoordinatorEvent, Enforcer};
@@ -19,7 +19,7 @@ pub const INFO: EnforcerInfo = EnforcerInfo {
 pub struct Nothing;
 
 impl Enforcer for Nothing {
-    fn apply(&mut self, _: (u64, u64), _: &BTreeMap<FlowKey, Service>) -> io::Result<()> {
+    fn apply(&mut self, _: (u64, u64), _: &BTreeMap<FlowName, Service>) -> io::Result<()> {
         Ok(())
     }
 

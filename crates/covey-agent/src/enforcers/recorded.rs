@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::fs::File;
 use std::io::{self, Write};
 
-use covey_proto::{FlowKey, Service};
+use covey_proto::{FlowName, Service};
 
 use super::setup::{EnforcerInfo, Make, Setup, SetupError};
 use crate::enforcer::{CoordinatorEvent, Enforcer};
@@ -32,11 +32,11 @@ struct Recorded<W> {
 }
 
 impl<W: Write + Send> Enforcer for Recorded<W> {
-    fn apply(&mut self, holds: (u64, u64), flows: &BTreeMap<FlowKey, Service>) -> io::Result<()> {
+    fn apply(&mut self, holds: (u64, u64), flows: &BTreeMap<FlowName, Service>) -> io::Result<()> {
         write!(self.to, r#"{{"epoch":{},"version":{},"flows":["#, holds.0, holds.1)?;
-        for (k, (key, service)) in flows.iter().enumerate() {
+        for (k, (name, service)) in flows.iter().enumerate() {
             let comma = if k == 0 { "" } else { "," };
-            let (FlowKey { coflow, flow }, Service { layer, rate, codec }) = (key, service);
+            let ((coflow, flow), Service { layer, rate, codec }) = (name.encoded(), service);
             write!(
                 self.to,
                 r#"{comma}{{"coflow":{coflow},"flow":{flow},"layer":{layer},"rate":{rate}"#
@@ -65,6 +65,8 @@ impl<W: Write + Send> Enforcer for Recorded<W> {
 mod tests {
     use covey_proto::CodecName;
 
+    use covey_proto::FlowKey;
+
     use super::*;
 
     #[test]
@@ -72,7 +74,7 @@ mod tests {
         let mut written = Vec::new();
         let service = Service { layer: 2, rate: 1.5, codec: None };
         let lz4 = Service { codec: Some(CodecName::Lz4), ..service };
-        let key = |flow| FlowKey { coflow: 7, flow };
+        let key = |flow| FlowName::Key(FlowKey { coflow: 7, flow });
         let flows = BTreeMap::from([(key(3), service), (key(4), lz4)]);
         Recorded { to: &mut written }.apply((1, 2), &flows).expect("memory takes all");
         let line = concat!(

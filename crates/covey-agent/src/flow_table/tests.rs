@@ -32,7 +32,7 @@ fn only_a_host_that_shapes_learns_the_connections_of_flows() {
         assert_eq!(table.take_moved(), if hears { both } else { Moved::new() });
         assert_eq!(table.take_moved(), Moved::new());
         table
-            .heard(1, FromApp::Ended(vec![Ended { key: A, bytes: 1.0, wire: 1.0 }]))
+            .heard(1, FromApp::Ended(vec![Ended { key: A.into(), bytes: 1.0, wire: 1.0 }]))
             .expect("known");
         table.closed(1);
         let gone = Moved::from([(A, None), (B, None)]);
@@ -46,13 +46,13 @@ fn told(table: &mut FlowTable, id: AppId) -> Vec<ToApp> {
     out
 }
 
-fn services(of: &[(FlowKey, f64)]) -> BTreeMap<FlowKey, Service> {
-    of.iter().map(|&(key, rate)| (key, Service { layer: 0, rate, codec: None })).collect()
+fn services(of: &[(FlowKey, f64)]) -> BTreeMap<FlowName, Service> {
+    of.iter().map(|&(key, rate)| (key.into(), Service { layer: 0, rate, codec: None })).collect()
 }
 
 fn said(of: &[(FlowKey, f64)]) -> ToApp {
     let entry = |&(key, rate): &(FlowKey, f64)| Entry {
-        key,
+        key: key.into(),
         service: Service { layer: 0, rate, codec: None },
     };
     ToApp::Shares(of.iter().map(entry).collect())
@@ -89,17 +89,17 @@ fn a_schedule_that_came_before_the_flow_counts() {
 fn ends_and_reports_are_passed_on_once() {
     let mut table = table_with(&[1]);
     table.heard(1, FromApp::Opened(vec![A, B])).expect("known");
-    let sent = |key, bytes| Sent { key, bytes, wire: bytes };
+    let sent = |key: FlowKey, bytes| Sent { key: key.into(), bytes, wire: bytes };
     table.heard(1, FromApp::Sent(vec![sent(A, 1.0), sent(B, 2.0)])).expect("known");
     table.heard(1, FromApp::Sent(vec![sent(B, 3.0)])).expect("known");
-    let ended = Ended { key: A, bytes: 9.0, wire: 4.0 };
+    let ended = Ended { key: A.into(), bytes: 9.0, wire: 4.0 };
     table.heard(1, FromApp::Ended(vec![ended])).expect("known");
-    let opened = vec![(A, true), (B, true)];
+    let opened = vec![(A.into(), true), (B.into(), true)];
     let (ends, sends) = (vec![ended], vec![sent(B, 3.0)]);
     let progress = Progress { ended: ends, sent: sends, opened, ..Progress::default() };
     assert_eq!(table.take_progress(), progress);
     assert_eq!(table.take_progress(), Progress::default());
-    table.acknowledged(&[A]);
+    table.acknowledged(&[A.into()]);
     assert_eq!(told(&mut table, 1), [ToApp::Acknowledged(vec![A])]);
 }
 
@@ -108,14 +108,14 @@ fn flows_go_with_their_application_unless_another_has_them() {
     let mut table = table_with(&[1, 2]);
     table.heard(1, FromApp::Opened(vec![A, B])).expect("known");
     table.heard(2, FromApp::Opened(vec![A])).expect("known");
-    let opened = vec![(A, true), (B, true), (A, true)];
+    let opened = [(A, true), (B, true), (A, true)].map(|(key, open)| (key.into(), open));
     assert_eq!(table.take_progress().opened, opened);
     table.closed(1);
-    assert_eq!(table.take_progress().opened, [(B, false)]);
+    assert_eq!(table.take_progress().opened, [(B.into(), false)]);
     table.apply(&services(&[(A, 1.0), (B, 1.0)]));
     assert_eq!(table.take_woken(), BTreeSet::from([2]));
     table.heard(2, FromApp::Gone(vec![A])).expect("known");
-    assert_eq!(table.take_progress().opened, [(A, false)]);
+    assert_eq!(table.take_progress().opened, [(A.into(), false)]);
     table.apply(&services(&[]));
     assert_eq!(told(&mut table, 2), []);
     assert_eq!(table.heard(1, FromApp::Opened(vec![A])), Err(Refused));

@@ -97,12 +97,12 @@ fn width(command: &Command) -> usize {
 
 #[cfg(test)]
 mod tests {
-    use covey_proto::FlowKey;
+    use covey_proto::{FlowKey, FlowName};
 
     use super::*;
 
     fn written(session: SessionId, flows: usize) -> Command {
-        let key = |flow| FlowKey { coflow: 1, flow: flow as u32 };
+        let key = |flow| FlowName::Key(FlowKey { coflow: 1, flow: flow as u32 });
         Command::Heard(session, FromAgent::Written((0..flows).map(key).collect()))
     }
 
@@ -112,7 +112,7 @@ mod tests {
         while let Some(command) = heard.next(&mut flows) {
             piece.push(match command {
                 Command::Heard(session, FromAgent::Written(flows)) => {
-                    (session, flows.first().map(|key| key.flow), flows.len())
+                    (session, flows.first().and_then(|name| Some(name.key()?.flow)), flows.len())
                 }
                 Command::Closed(session) => (session, None, 0),
                 _ => panic!("nobody said that"),

@@ -3,7 +3,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::Time;
-use covey_proto::{Compressor, FlowAnswer, FlowId, FlowKey, OpeningAnswer, ReportThreshold, Use};
+use covey_proto::{
+    Compressor, FlowAnswer, FlowId, FlowKey, FlowName, OpeningAnswer, ReportThreshold, Use,
+};
 
 use super::assignments::Assignments;
 use super::early_openings::EarlyOpenings;
@@ -41,9 +43,9 @@ impl AgentState {
     }
 
     /// Takes the cancelled flows that the agent does not hold any more, by the names that they had first.
-    pub fn take_cancelled(&mut self) -> Vec<FlowKey> {
+    pub fn take_cancelled(&mut self) -> Vec<FlowName> {
         let assignments = &self.assignments;
-        let is_told = |(id, _): &mut (FlowId, FlowKey)| !assignments.has(*id);
+        let is_told = |(id, _): &mut (FlowId, FlowName)| !assignments.has(*id);
         self.letters.cancelled.extract_if(.., is_told).map(|(_, name)| name).collect()
     }
 
@@ -97,7 +99,7 @@ impl Usage {
 
     /// Forgets what was reported of a coflow. Returns whether anything was.
     pub fn forget(&mut self, serial: u64) -> bool {
-        let all = FlowKey { coflow: serial, flow: 0 }..=FlowKey { coflow: serial, flow: u32::MAX };
+        let all = FlowKey::all_of(serial);
         let keys: Vec<FlowKey> = self.flows.range(all).map(|(key, _)| *key).collect();
         keys.iter().for_each(|key| _ = self.flows.remove(key));
         self.unopened.remove(&serial) || !keys.is_empty()
@@ -115,9 +117,9 @@ impl Usage {
 #[derive(Debug, Default)]
 pub(super) struct Letters {
     /// Ends that are in the journal, by the names that the agent gave the flows.
-    pub acknowledged: Vec<FlowKey>,
+    pub acknowledged: Vec<FlowName>,
     /// Flows that were cancelled, by the names that they had first. Told when the agent does not hold them any more.
-    pub cancelled: Vec<(FlowId, FlowKey)>,
+    pub cancelled: Vec<(FlowId, FlowName)>,
     /// Flows that have changed their coflow, whose names the agent has to hear. Agents that do not know ids go on
     /// using the first names.
     pub renamed: BTreeSet<FlowId>,

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::Time;
-use covey_proto::{FlowAnnouncement, FlowId, FlowKey, Schedule, Service, TOKENS};
+use covey_proto::{FlowAnnouncement, FlowId, FlowKey, FlowName, Schedule, Service, TOKENS};
 
 use super::agent::AgentState;
 use super::early_openings::EarlyOpenings;
@@ -215,8 +215,8 @@ impl Agents {
     }
 
     /// Wants a flow to be served so from now on.
-    pub fn want(&mut self, port: u32, id: FlowId, key: FlowKey, dst: u32, service: Service) {
-        self.agents[port as usize].assignments.want(id, key, dst, service);
+    pub fn want(&mut self, port: u32, id: FlowId, name: FlowName, dst: u32, service: Service) {
+        self.agents[port as usize].assignments.want(id, name, dst, service);
         self.wake(port);
     }
 
@@ -234,9 +234,9 @@ impl Agents {
     }
 
     /// An agent has passed the rate of a flow that has ended, or needs nothing more, on to another flow with the same
-    /// receiver; `key` is the first name of that.
-    pub fn passed(&mut self, port: u32, from: FlowId, to: FlowId, key: FlowKey) {
-        self.agents[port as usize].assignments.pass(from, to, key);
+    /// receiver; `name` is the first name of that.
+    pub fn passed(&mut self, port: u32, from: FlowId, to: FlowId, name: FlowName) {
+        self.agents[port as usize].assignments.pass(from, to, name);
         self.wake(port);
     }
 

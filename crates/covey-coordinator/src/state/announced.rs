@@ -8,7 +8,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::ops::RangeInclusive;
 
 use covey_core::{Address, Observed, Time};
-use covey_proto::{Appearance, FlowId, FlowKey};
+use covey_proto::{Appearance, FlowId, FlowName};
 use imbl::OrdMap;
 
 use crate::record::Registrant;
@@ -145,14 +145,14 @@ impl Announced {
     }
 
     /// The id of a flow that an agent names by its number or its id.
-    pub fn id(&self, port: u32, name: FlowKey) -> Option<FlowId> {
-        match (name.number(), name.id()) {
-            (Some(number), _) => self.ids.get(&(port, number)).map(|id| FlowId(*id)),
-            (None, Some(id)) => {
+    pub fn id(&self, port: u32, name: FlowName) -> Option<FlowId> {
+        match name {
+            FlowName::Number(number) => self.ids.get(&(port, number)).map(|id| FlowId(*id)),
+            FlowName::Id(id) => {
                 let id = self.former.get(&id.0).copied().unwrap_or(id);
                 self.get(id).filter(|flow| flow.src == port).map(|_| id)
             }
-            (None, None) => None,
+            FlowName::Key(_) => None,
         }
     }
 
@@ -215,8 +215,7 @@ impl Announced {
 
     /// Whether a port's flow with this number is already known with these ends.
     pub fn knows(&self, port: u32, appearance: &Appearance) -> bool {
-        let known =
-            self.id(port, FlowKey::of_number(appearance.number)).and_then(|id| self.get(id));
+        let known = self.id(port, FlowName::Number(appearance.number)).and_then(|id| self.get(id));
         let ends = ends_of(appearance);
         let is_same = known.is_some_and(|flow| {
             let Observed { src, dst, sport, dport, protocol, .. } = flow.observed;

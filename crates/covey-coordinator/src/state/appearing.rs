@@ -9,7 +9,7 @@ use std::net::IpAddr;
 use covey_api::{FlowEnds, Problem};
 use covey_core::state::{FlowSpec, Newcomer};
 use covey_core::{CoflowId, Observed, PortId, Time};
-use covey_proto::{Appearance, Appeared, Ended, FlowId, FlowKey};
+use covey_proto::{Appearance, Appeared, Ended, FlowId, FlowKey, FlowName};
 
 use super::announced::AnnouncedFlow;
 use super::coordinator::CoordinatorState;
@@ -122,7 +122,7 @@ impl CoordinatorState {
             if self.announced.between(from, to).is_none_or(|it| it.observed.community.is_some()) {
                 continue;
             }
-            let former = self.announced.id(src, FlowKey::of_number(number));
+            let former = self.announced.id(src, FlowName::Number(number));
             self.end_number(src, number);
             self.announced.tell((from, to), community, by.clone(), self.now);
             let start = Time::from_secs(observed.start_s);
@@ -156,7 +156,7 @@ impl CoordinatorState {
 
     /// An agent that has joined again is told that a flow is still taken.
     fn say_taken(&mut self, port: u32, number: u64) {
-        let id = self.announced.id(port, FlowKey::of_number(number));
+        let id = self.announced.id(port, FlowName::Number(number));
         let flow = id.and_then(|id| self.announced.get(id));
         if flow.is_some_and(|flow| flow.is_taken) {
             self.agents.get_mut(port).letters.taken.push(number);
@@ -186,7 +186,7 @@ impl CoordinatorState {
     /// A flow with this number is not there any more.
     fn end_number(&mut self, port: u32, number: u64) {
         self.announced.remove_elsewhere(port, number);
-        let Some(id) = self.announced.id(port, FlowKey::of_number(number)) else { return };
+        let Some(id) = self.announced.id(port, FlowName::Number(number)) else { return };
         let Some(flow) = self.announced.get(id) else { return };
         let (bytes, wire) = (flow.sent, flow.wire);
         self.end(id, bytes, wire);
@@ -214,7 +214,7 @@ impl CoordinatorState {
     /// A flow is scheduled no more. Its agent lets it go.
     fn release(&mut self, id: FlowId) {
         let Some(&flow) = self.announced.get(id) else { return };
-        if let Some(key) = self.coflows.ids.key(FlowKey::of_id(id)) {
+        if let Some(key) = self.coflows.ids.key(id) {
             self.withdraw(key);
         }
         self.end(id, flow.sent, flow.wire);
@@ -229,7 +229,7 @@ impl CoordinatorState {
     /// A flow is over, with so many bytes.
     fn end(&mut self, id: FlowId, bytes: f64, wire: f64) {
         let Some(flow) = self.announced.remove(id) else { return };
-        match self.coflows.ids.key(FlowKey::of_id(id)) {
+        match self.coflows.ids.key(id) {
             None => self.driver.forget_newcomer(id.0),
             Some(key) => {
                 self.agents.flow_ended(flow.src, id);
@@ -244,7 +244,7 @@ impl CoordinatorState {
         let mut silent = Vec::new();
         for id in self.announced.ids() {
             let Some(flow) = self.announced.get_mut(id) else { continue };
-            let key = self.coflows.ids.key(FlowKey::of_id(id));
+            let key = self.coflows.ids.key(id);
             let of_group = key.and_then(|key| Some((key, self.coflows.get(key.coflow)?)));
             let waits = of_group.is_none_or(|(key, coflow)| {
                 let stage = coflow.flows.get(key.flow).map(|flow| flow.stage);
@@ -290,12 +290,12 @@ impl CoordinatorState {
     fn place(&mut self, id: FlowId, group: CoflowId, index: u32) {
         let Some(&flow) = self.announced.get(id) else { return };
         let to = FlowKey { coflow: self.coflows.serial(group), flow: index };
-        let moved = match self.coflows.ids.key(FlowKey::of_id(id)) {
+        let moved = match self.coflows.ids.key(id) {
             None => {
                 let (sent, wire, stage) = (flow.sent, flow.wire, Stage::Active);
                 let (src, dst, bytes, ratio) = (flow.src, flow.dst, None, None);
                 let new = Flow { src, dst, bytes, sent, wire, stage, ratio };
-                Some((new, vec![FlowKey::of_number(flow.number)]))
+                Some((new, vec![FlowName::Number(flow.number)]))
             }
             Some(from) => {
                 self.agents.get_mut(flow.src).usage.rename(from, to);

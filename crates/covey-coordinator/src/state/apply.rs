@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use covey_api::{CoflowSpec, Flow as FlowSpec, Update};
 use covey_core::state::{FlowSpec as PolicyFlowSpec, Registration};
 use covey_core::{Lineage, PortId, Time};
-use covey_proto::{FlowId, FlowKey};
+use covey_proto::{FlowId, FlowKey, FlowName};
 
 use super::attempts::sized;
 use super::coflows::{About, Coflow};
@@ -71,14 +71,14 @@ impl CoordinatorState {
                 let is_cancelled = |(id, _): &&(u64, f64)| cancelled.contains(id);
                 // An end of another attempt would cancel them, without their bytes.
                 for &(id, bytes) in flows.iter().filter(is_cancelled) {
-                    if let Some(key) = self.coflows.ids.key(FlowKey::of_id(FlowId(id))) {
+                    if let Some(key) = self.coflows.ids.key(FlowId(id)) {
                         self.finish(key, bytes, wire(id, bytes));
                         let coflow = self.coflows.get_mut(key.coflow);
                         coflow.into_iter().for_each(|it| it.flows.note_cancelled(key.flow));
                     }
                 }
                 for &(id, bytes) in flows.iter().filter(|flow| !is_cancelled(flow)) {
-                    if let Some(key) = self.coflows.ids.key(FlowKey::of_id(FlowId(id))) {
+                    if let Some(key) = self.coflows.ids.key(FlowId(id)) {
                         self.flow_ended(key, bytes, wire(id, bytes));
                     }
                 }
@@ -90,7 +90,7 @@ impl CoordinatorState {
             }
             Record::Renamed { flows } => {
                 for (id, names) in flows {
-                    let name = |&(coflow, flow): &(u64, u32)| FlowKey { coflow, flow };
+                    let name = |&(number, index): &(u64, u32)| FlowName::decoded(number, index);
                     self.coflows.set_former(FlowId(*id), names.iter().map(name).collect());
                 }
             }

@@ -7,7 +7,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::Time;
-use covey_proto::{Entry, FlowAnnouncement, FlowId, FlowKey, Schedule, Service};
+use covey_proto::{Entry, FlowAnnouncement, FlowId, FlowName, Schedule, Service};
 
 use super::reservations::IngressReservations;
 
@@ -20,8 +20,8 @@ fn is_like(one: Service, other: Service) -> bool {
 /// A flow of an agent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 struct FlowAssignment {
-    /// The flow by the coflow and the index that it had first.
-    key: FlowKey,
+    /// The name that it had first.
+    name: FlowName,
     /// Receiving port.
     dst: u32,
     /// What the plan gives it.
@@ -40,9 +40,9 @@ struct FlowAssignment {
 
 impl FlowAssignment {
     /// A flow without a rate.
-    fn new(key: FlowKey, dst: u32) -> FlowAssignment {
+    fn new(name: FlowName, dst: u32) -> FlowAssignment {
         FlowAssignment {
-            key,
+            name,
             dst,
             wanted: Service::NONE,
             sent: Service::NONE,
@@ -82,7 +82,7 @@ pub(super) struct Assignments {
     applied: u64,
     /// Flows that have ended or need nothing more, with the flows that have their rates until the next schedule, and
     /// the first names of those.
-    passed: BTreeMap<FlowId, (FlowId, FlowKey)>,
+    passed: BTreeMap<FlowId, (FlowId, FlowName)>,
 }
 
 /// A flow is sent no smaller part of its rate than this while others may hold the rest: it is not worth a schedule.
@@ -106,8 +106,8 @@ impl Default for Assignments {
 
 impl Assignments {
     /// Wants a flow to be served so from now on.
-    pub fn want(&mut self, id: FlowId, key: FlowKey, dst: u32, wanted: Service) {
-        let flow = self.flows.entry(id).or_insert(FlowAssignment::new(key, dst));
+    pub fn want(&mut self, id: FlowId, name: FlowName, dst: u32, wanted: Service) {
+        let flow = self.flows.entry(id).or_insert(FlowAssignment::new(name, dst));
         flow.wanted = wanted;
         if flow.is_sent() && !self.full {
             self.dirty.remove(&id);
@@ -206,9 +206,9 @@ impl Assignments {
             // An agent forgets the ids of flows that a full schedule does not list, or that one removes.
             flow.is_announced &= !is_full;
             if flow.sent.rate > 0.0 {
-                schedule.set.push(Entry { key: flow.key, service: flow.sent });
+                schedule.set.push(Entry { key: flow.name, service: flow.sent });
             } else if before > 0.0 && !is_full {
-                schedule.removed.push(flow.key);
+                schedule.removed.push(flow.name);
             }
             changed.push(id);
         }
@@ -242,10 +242,10 @@ impl Assignments {
         announcements: impl Fn(FlowId) -> Vec<FlowAnnouncement>,
     ) -> Vec<FlowAnnouncement> {
         let mut new = Vec::new();
-        let ids: BTreeMap<FlowKey, FlowId> = match &self.under_way {
+        let ids: BTreeMap<FlowName, FlowId> = match &self.under_way {
             None => BTreeMap::new(),
             Some(changed) => {
-                let key = |id: &FlowId| Some((self.flows.get(id)?.key, *id));
+                let key = |id: &FlowId| Some((self.flows.get(id)?.name, *id));
                 changed.iter().filter_map(key).collect()
             }
         };
@@ -255,14 +255,14 @@ impl Assignments {
                 flow.is_announced = true;
                 new.extend(announcements(*id));
             }
-            entry.key = FlowKey::of_id(*id);
+            entry.key = FlowName::Id(*id);
         }
         for key in &mut schedule.removed {
             let Some(id) = ids.get(key) else { continue };
             if let Some(flow) = self.flows.get_mut(id)
                 && std::mem::take(&mut flow.is_announced)
             {
-                *key = FlowKey::of_id(*id);
+                *key = FlowName::Id(*id);
             }
         }
         new
@@ -384,13 +384,13 @@ impl Assignments {
         }
     }
 
-    /// The agent has passed the rate of a flow on to another one with the same receiver, whose first name is `key`.
-    pub fn pass(&mut self, from: FlowId, to: FlowId, key: FlowKey) {
+    /// The agent has passed the rate of a flow on to another one with the same receiver, whose first name is `name`.
+    pub fn pass(&mut self, from: FlowId, to: FlowId, name: FlowName) {
         let Some(flow) = self.flows.get(&from) else { return };
         let is_elsewhere = self.flows.get(&to).is_some_and(|it| it.dst != flow.dst);
         // The agent repeats what it has passed on when it joins: some of it is settled.
         if from != to && !is_elsewhere && (flow.sent.rate > 0.0 || flow.reserved > 0.0) {
-            self.passed.insert(from, (to, key));
+            self.passed.insert(from, (to, name));
         }
     }
 
@@ -430,17 +430,17 @@ impl Assignments {
     fn settle_passed(&mut self, reservations: &mut IngressReservations) {
         let passed = std::mem::take(&mut self.passed);
         for (from, first) in &passed {
-            let (mut to, mut key) = *first;
+            let (mut to, mut name) = *first;
             // A chain is no longer than the list, whatever the agent has said.
             for _ in 0..passed.len() {
                 let Some(next) = passed.get(&to) else { break };
-                (to, key) = *next;
+                (to, name) = *next;
             }
             let Some(flow) = self.flows.get_mut(from).filter(|flow| flow.reserved > 0.0) else {
                 continue;
             };
             let (dst, reserved) = (flow.dst, std::mem::take(&mut flow.reserved));
-            let heir = self.flows.entry(to).or_insert(FlowAssignment::new(key, dst));
+            let heir = self.flows.entry(to).or_insert(FlowAssignment::new(name, dst));
             reservations.hand_over(dst, heir.reserved);
             heir.reserved += reserved;
             heir.has_more = true;
@@ -450,8 +450,8 @@ impl Assignments {
 
     /// Flows by coflow and index, in the order of their ids.
     #[cfg(test)]
-    pub fn keys(&self) -> impl Iterator<Item = FlowKey> {
-        self.flows.values().map(|flow| flow.key)
+    pub fn keys(&self) -> impl Iterator<Item = FlowName> {
+        self.flows.values().map(|flow| flow.name)
     }
 
     /// How many entries there are.

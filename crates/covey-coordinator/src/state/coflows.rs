@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use covey_core::{CoflowId, Compression, Lineage, Time};
-use covey_proto::{FlowAnnouncement, FlowId, FlowKey};
+use covey_proto::{FlowAnnouncement, FlowId, FlowKey, FlowName};
 use imbl::OrdMap;
 
 use super::flow_ids::FlowIds;
@@ -352,8 +352,8 @@ impl Coflows {
         // Its data are what they were.
         flow.ratio = flow.ratio.or(coflow.about.ratio);
         self.ids.replace(from.coflow, coflow.flows.ids_mut(), from.flow, rest);
-        self.ids.add_former(from, id);
-        names.push(from);
+        self.ids.add_former(from.into(), id);
+        names.push(from.into());
         if !matches!(flow.stage, Stage::Written | Stage::Ended) {
             // Whether it can use a rate is found out again.
             flow.stage = Stage::Active;
@@ -410,7 +410,7 @@ impl Coflows {
         from: FlowKey,
         rest: FlowId,
         now: Time,
-    ) -> Option<(Flow, Vec<FlowKey>)> {
+    ) -> Option<(Flow, Vec<FlowName>)> {
         let taken = self.change(from.coflow, |coflow, _| {
             coflow.unserve(from.flow);
             coflow.flows.leave(from.flow, now)
@@ -426,7 +426,7 @@ impl Coflows {
         &mut self,
         to: FlowKey,
         id: FlowId,
-        (flow, names): (Flow, Vec<FlowKey>),
+        (flow, names): (Flow, Vec<FlowName>),
         mut give: impl FnMut() -> FlowId,
         now: Time,
     ) {
@@ -458,15 +458,18 @@ impl Coflows {
     /// What announces a flow of a coflow that is present: all names that it has had, oldest first. A flow that no
     /// application has named is known by the number that its agent has given to it, whatever its group.
     pub fn announcements(&self, id: FlowId) -> Vec<FlowAnnouncement> {
-        let Some(key) = self.ids.key(FlowKey::of_id(id)) else { return Vec::new() };
+        let Some(key) = self.ids.key(id) else { return Vec::new() };
         let Some(coflow) = self.get(key.coflow) else { return Vec::new() };
-        let names = coflow.flows.names(key).filter(|name| !coflow.flows.is_own() || *name != key);
+        let names = coflow
+            .flows
+            .names(key)
+            .filter(|name| !coflow.flows.is_own() || *name != FlowName::Key(key));
         names.map(|name| FlowAnnouncement { id, member: Some(name) }).collect()
     }
 
     /// These are the former names of a flow, oldest first.
-    pub fn set_former(&mut self, id: FlowId, names: Vec<FlowKey>) {
-        let Some(key) = self.ids.key(FlowKey::of_id(id)) else { return };
+    pub fn set_former(&mut self, id: FlowId, names: Vec<FlowName>) {
+        let Some(key) = self.ids.key(id) else { return };
         let Some(coflow) = get_mut(&mut self.present, key.coflow) else { return };
         names.iter().for_each(|name| self.ids.add_former(*name, id));
         coflow.flows.set_former(key.flow, names);

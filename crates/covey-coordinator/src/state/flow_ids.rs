@@ -1,6 +1,6 @@
 //! The ids of flows, and which flows they are.
 
-use covey_proto::{FlowId, FlowKey};
+use covey_proto::{FlowId, FlowKey, FlowName};
 use imbl::OrdMap;
 
 /// Flows of a coflow whose ids and indices go up together.
@@ -28,7 +28,7 @@ pub(super) struct FlowIds {
     /// By the first id of each run: the coflow, and the run.
     runs: OrdMap<u64, (u64, IdRun)>,
     /// Former names of flows that have changed their coflow, and the flows' ids.
-    former: OrdMap<FlowKey, FlowId>,
+    former: OrdMap<FlowName, FlowId>,
 }
 
 impl FlowIds {
@@ -98,12 +98,12 @@ impl FlowIds {
     }
 
     /// A flow that has changed its coflow was named so before.
-    pub fn add_former(&mut self, name: FlowKey, id: FlowId) {
+    pub fn add_former(&mut self, name: FlowName, id: FlowId) {
         self.former.insert(name, id);
     }
 
     /// Forgets the ids of flows, and their former names.
-    pub fn remove(&mut self, runs: &[IdRun], former: impl Iterator<Item = FlowKey>) {
+    pub fn remove(&mut self, runs: &[IdRun], former: impl Iterator<Item = FlowName>) {
         for run in runs {
             self.runs.remove(&run.first);
         }
@@ -111,10 +111,11 @@ impl FlowIds {
     }
 
     /// The flow that a message names, by its present coflow and index. `None` for an id that no flow of a coflow
-    /// that is present has.
-    pub fn key(&self, name: FlowKey) -> Option<FlowKey> {
+    /// that is present has, and for the number of a flow that is in no coflow.
+    pub fn key(&self, name: impl Into<FlowName>) -> Option<FlowKey> {
+        let name = name.into();
         let id = name.id().or_else(|| self.former.get(&name).copied());
-        let Some(FlowId(id)) = id else { return Some(name) };
+        let Some(FlowId(id)) = id else { return name.key() };
         let (_, (coflow, run)) = self.runs.get_prev(&id)?;
         let offset = u32::try_from(id - run.first).ok().filter(|offset| *offset < run.count)?;
         Some(FlowKey { coflow: *coflow, flow: run.index + offset })
@@ -122,7 +123,7 @@ impl FlowIds {
 
     /// The coflow to which the flow with an id belongs.
     pub fn coflow(&self, id: u64) -> Option<u64> {
-        self.key(FlowKey::of_id(FlowId(id))).map(|key| key.coflow)
+        self.key(FlowId(id)).map(|key| key.coflow)
     }
 
     /// The coflows to which the flows with these ids belong.

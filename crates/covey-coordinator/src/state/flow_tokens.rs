@@ -68,9 +68,6 @@ impl CoordinatorState {
 
     /// The port at the other side of a flow, if the agent of `port` may have what it asks for.
     fn other_side(&self, port: u32, ask: &FlowAsk) -> Option<u32> {
-        if ask.key.id().is_some() || ask.key.number().is_some() {
-            return None;
-        }
         // The flow may have another name since it was registered.
         let name = self.coflows.ids.key(ask.key).unwrap_or(ask.key);
         let coflow = self.coflows.get(name.coflow).filter(|coflow| !coflow.flows.is_own())?;

@@ -3,7 +3,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_core::{Attempts, Time};
-use covey_proto::{CodecName, FlowId, FlowKey};
+use covey_proto::{CodecName, FlowId, FlowKey, FlowName};
 
 use super::flow_ids::IdRun;
 
@@ -105,7 +105,7 @@ pub(super) struct Flows {
     /// Their ids, by index.
     ids: Vec<IdRun>,
     /// By index, the former names of flows that have joined from other coflows, oldest first.
-    former: BTreeMap<u32, Vec<FlowKey>>,
+    former: BTreeMap<u32, Vec<FlowName>>,
     /// Whether they are a group of the policy's own making, and no application has named them. Their former names are
     /// the numbers that agents have given to them.
     is_own: bool,
@@ -197,24 +197,24 @@ impl Flows {
     }
 
     /// Flows that have joined from other coflows, by index, with their former names, oldest first.
-    pub fn former(&self) -> &BTreeMap<u32, Vec<FlowKey>> {
+    pub fn former(&self) -> &BTreeMap<u32, Vec<FlowName>> {
         &self.former
     }
 
     /// These are the former names of a flow.
-    pub fn set_former(&mut self, index: u32, names: Vec<FlowKey>) {
+    pub fn set_former(&mut self, index: u32, names: Vec<FlowName>) {
         self.former.insert(index, names);
     }
 
     /// The name that a flow had first, which may be its `present` one.
-    pub fn first_name(&self, present: FlowKey) -> FlowKey {
+    pub fn first_name(&self, present: FlowKey) -> FlowName {
         let former = self.former.get(&present.flow).and_then(|names| names.first());
-        former.copied().unwrap_or(present)
+        former.copied().unwrap_or(present.into())
     }
 
     /// All names that a flow has had, oldest first, and last the `present` one.
-    pub fn names(&self, present: FlowKey) -> impl Iterator<Item = FlowKey> {
-        self.former.get(&present.flow).into_iter().flatten().copied().chain([present])
+    pub fn names(&self, present: FlowKey) -> impl Iterator<Item = FlowName> {
+        self.former.get(&present.flow).into_iter().flatten().copied().chain([present.into()])
     }
 
     /// The id of a flow.
@@ -310,7 +310,7 @@ impl Flows {
 
     /// A flow leaves for another coflow, with what it has sent. Here it counts as ended, without a byte. Returns the
     /// flow as it was, and its former names.
-    pub fn leave(&mut self, index: u32, now: Time) -> Option<(Flow, Vec<FlowKey>)> {
+    pub fn leave(&mut self, index: u32, now: Time) -> Option<(Flow, Vec<FlowName>)> {
         let flow = self.get(index)?;
         self.attempts.remove(index);
         self.set_stage(index, Stage::Ended, now);
@@ -324,7 +324,7 @@ impl Flows {
     }
 
     /// Puts a flow into a place that is empty, with what it has sent. These are its former names.
-    pub fn put(&mut self, index: u32, flow: Flow, names: Vec<FlowKey>, now: Time) {
+    pub fn put(&mut self, index: u32, flow: Flow, names: Vec<FlowName>, now: Time) {
         let Some(place) = self.list.get_mut(index as usize) else { return };
         *place = Flow { stage: Stage::Ended, ..flow };
         self.set_stage(index, flow.stage, now);
@@ -334,7 +334,7 @@ impl Flows {
     }
 
     /// The last flow has joined from another coflow, with what it has sent. These are its former names.
-    pub fn note_joined(&mut self, names: Vec<FlowKey>) {
+    pub fn note_joined(&mut self, names: Vec<FlowName>) {
         let Some(flow) = self.list.last() else { return };
         self.attained += flow.wire;
         self.longest = self.longest.max(flow.wire);

@@ -6,7 +6,7 @@
 
 use std::collections::BTreeSet;
 
-use covey_proto::{FlowKey, IDS, Service, Use, Uses};
+use covey_proto::{FlowKey, FlowName, IDS, Service, Use, Uses};
 
 use super::agents::Agents;
 use super::coflows::Coflow;
@@ -24,10 +24,10 @@ impl CoordinatorState {
             touched.append(&mut agent.usage.unopened);
             agent.usage.flows.clear();
         }
-        for &(key, of) in &uses.flows {
+        for &(name, of) in &uses.flows {
+            // Of another name the coordinator announced the id in this session: the coflow has gone since.
+            let Some(key) = name.key() else { continue };
             match self.coflows.get(key.coflow) {
-                // The coordinator announced the id in this session: the coflow has gone since.
-                _ if key.id().is_some() || key.number().is_some() => {}
                 None => agent.over(key.coflow),
                 Some(coflow) if is_own(coflow, key.flow, port) => {
                     agent.usage.flows.insert(key, of);
@@ -67,7 +67,7 @@ impl CoordinatorState {
                     let first = coflow.flows.first_name(key);
                     let stage = match is_held {
                         true => Stage::Held,
-                        false => stage_of(agents, [first, key], flow, is_expired),
+                        false => stage_of(agents, (first, key), flow, is_expired),
                     };
                     (index, *flow, stage)
                 })
@@ -137,18 +137,21 @@ fn is_own(coflow: &Coflow, flow: u32, port: u32) -> bool {
 }
 
 /// The stage of a flow that is neither written nor ended, by its first and its present name.
-fn stage_of(agents: &Agents, names: [FlowKey; 2], flow: &Flow, is_expired: bool) -> Stage {
-    let [first, key] = names;
+fn stage_of(agents: &Agents, names: (FlowName, FlowKey), flow: &Flow, is_expired: bool) -> Stage {
+    let (first, key) = names;
     let src = agents.get(flow.src);
     // An agent that does not know ids has not heard that a flow has changed its coflow.
-    let named = if src.connection.spoken >= IDS { key } else { first };
+    let knows_ids = src.connection.spoken >= IDS;
+    let named = if knows_ids { Some(key.coflow) } else { first.coflow() };
     if src.is_away || agents.get(flow.dst).is_away {
         return Stage::Stalled;
     }
     match src.usage.flows.get(&key) {
         Some(Use::Idle) => Stage::Unused(Unused::Idle),
         Some(Use::Closed) => Stage::Unused(Unused::Closed),
-        None if src.usage.unopened.contains(&named.coflow) => Stage::Unused(Unused::Unopened),
+        None if named.is_some_and(|coflow| src.usage.unopened.contains(&coflow)) => {
+            Stage::Unused(Unused::Unopened)
+        }
         _ if is_expired => Stage::Unused(Unused::Expired),
         _ => Stage::Active,
     }

@@ -3,7 +3,7 @@
 use std::collections::BTreeMap;
 
 use covey_api::Problem;
-use covey_proto::FlowKey;
+use covey_proto::FlowName;
 
 use super::coflows::OwnKey;
 use super::effects::{Effects, Lsn, RequestId};
@@ -16,7 +16,7 @@ pub(super) enum Pending {
     /// Apply it, and answer these requests. It is a change of these coflows.
     Apply(Record, Vec<RequestId>, Vec<u64>, Option<More>),
     /// It has had its effect. Acknowledge the ends of flows to the agent of a port.
-    Acknowledge(Record, u32, Vec<FlowKey>),
+    Acknowledge(Record, u32, Vec<FlowName>),
 }
 
 /// What a token has more of when a record has been applied.
@@ -35,7 +35,7 @@ pub(super) struct JournalQueue {
     under_way: Holdings,
     next_lsn: Lsn,
     /// Records that have had their effect and could not be written.
-    unwritten: Vec<(Record, u32, Vec<FlowKey>)>,
+    unwritten: Vec<(Record, u32, Vec<FlowName>)>,
 }
 
 impl Default for JournalQueue {
@@ -109,7 +109,7 @@ impl JournalQueue {
         &mut self,
         record: Record,
         port: u32,
-        keys: Vec<FlowKey>,
+        keys: Vec<FlowName>,
         effects: &mut Effects,
     ) {
         let lsn = self.write(&record, effects);
@@ -122,9 +122,9 @@ impl JournalQueue {
         &mut self,
         nothing: Record,
         port: u32,
-        keys: Vec<FlowKey>,
+        keys: Vec<FlowName>,
         effects: &mut Effects,
-    ) -> Option<Vec<FlowKey>> {
+    ) -> Option<Vec<FlowName>> {
         if !self.unwritten.is_empty() {
             self.unwritten.push((nothing, port, keys));
             return None;

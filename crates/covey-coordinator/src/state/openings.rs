@@ -24,7 +24,7 @@ impl CoordinatorState {
                 self.tell_cancelled(name);
             } else if opening.side == Side::Sends && self.is_removed(name.coflow) {
                 // An application that opened it before hears that, too.
-                self.agents.get_mut(port).letters.acknowledged.push(opening.key);
+                self.agents.get_mut(port).letters.acknowledged.push(opening.key.into());
                 self.agents.wake(port);
             }
             match self.opening(port, opening) {

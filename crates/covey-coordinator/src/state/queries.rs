@@ -66,7 +66,7 @@ impl CoordinatorState {
 
     /// The flow that is nearest to one of a coflow that the policy has found.
     fn near(&self, id: FlowId) -> Option<NearFlow> {
-        let key = self.coflows.ids.key(FlowKey::of_id(id))?;
+        let key = self.coflows.ids.key(id)?;
         let Nearest { flow, distance, radius, shares } =
             self.driver.why(self.coflows.get(key.coflow)?.policy_flow(key.flow))?;
         let other = FlowKey { coflow: self.coflows.serial(flow.coflow), flow: flow.index };
@@ -158,7 +158,7 @@ fn unnamed_flows(
         if items.len() == limit {
             return Page { items, next: Some(id.to_string()) };
         }
-        let key = ids.key(FlowKey::of_id(FlowId(id)));
+        let key = ids.key(FlowId(id));
         let group = key.and_then(|key| present.get(&key.coflow));
         let rate = key.zip(group).map_or(0.0, |(key, group)| {
             group.served.get(&key.flow).map_or(0.0, |served| served.rate)

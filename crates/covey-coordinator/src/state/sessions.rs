@@ -2,7 +2,8 @@
 
 use covey_core::Time;
 use covey_proto::{
-    APPEARANCES, Ended, FlowKey, FromAgent, Hello, Refusal, Sent, USES, Use, common_version,
+    APPEARANCES, Ended, FlowKey, FlowName, FromAgent, Hello, Refusal, Sent, USES, Use,
+    common_version,
 };
 
 use super::coordinator::CoordinatorState;
@@ -147,12 +148,12 @@ impl CoordinatorState {
     }
 
     /// Counts flows of a report if their coflow is not known: nothing of it is taken over.
-    fn count_unknown(&mut self, name: FlowKey, flows: usize) {
-        let is_known = match (name.id(), name.number()) {
-            (Some(id), _) => id.0 < self.coflows.ids.next() || self.announced.get(id).is_some(),
+    fn count_unknown(&mut self, name: FlowName, flows: usize) {
+        let is_known = match name {
+            FlowName::Id(id) => id.0 < self.coflows.ids.next() || self.announced.get(id).is_some(),
             // Whether a flow is scheduled that no application has named is the coordinator's affair.
-            (None, Some(_)) => true,
-            (None, None) => self.coflows.knows(name.coflow),
+            FlowName::Number(_) => true,
+            FlowName::Key(key) => self.coflows.knows(key.coflow),
         };
         if !is_known {
             self.effects.counts.unknown += flows as u64;
@@ -160,34 +161,34 @@ impl CoordinatorState {
     }
 
     /// A flow as it is named now, if its coflow is present.
-    fn present_name(&self, name: FlowKey) -> FlowKey {
-        self.coflows.ids.key(name).unwrap_or(name)
+    fn present_name(&self, name: FlowName) -> FlowName {
+        self.coflows.ids.key(name).map_or(name, FlowName::Key)
     }
 
     /// The same for a name that the agent of a port says.
-    fn present_name_at(&self, port: u32, name: FlowKey) -> FlowKey {
-        self.present_name(self.announced.id(port, name).map_or(name, FlowKey::of_id))
+    fn present_name_at(&self, port: u32, name: FlowName) -> FlowName {
+        self.present_name(self.announced.id(port, name).map_or(name, FlowName::Id))
     }
 
     pub(super) fn ended(&mut self, port: u32, flows: &[Ended]) {
         let flows = self.end_announced(port, flows);
         let mut known = Vec::new();
         let present = |ended: &Ended| Ended { key: self.present_name(ended.key), ..*ended };
-        let flows: Vec<(FlowKey, Ended)> = flows.iter().map(|it| (it.key, present(it))).collect();
-        for of_coflow in flows.chunk_by(|(_, a), (_, b)| a.key.coflow == b.key.coflow) {
+        let flows: Vec<(FlowName, Ended)> = flows.iter().map(|it| (it.key, present(it))).collect();
+        for of_coflow in flows.chunk_by(|(_, a), (_, b)| are_of_one_coflow(a.key, b.key)) {
             let first = of_coflow[0].1.key;
-            if self.order.is_changing(first.coflow) {
+            if let Some(coflow) = first.coflow().filter(|it| self.order.is_changing(*it)) {
                 let flows = of_coflow.iter().map(|&(key, ended)| Ended { key, ..ended }).collect();
-                self.order.wait(first.coflow, Behind::Ends(port, flows));
+                self.order.wait(coflow, Behind::Ends(port, flows));
                 continue;
             }
             self.count_unknown(first, of_coflow.len());
             let (mut new, mut compressed, mut names) = (Vec::new(), Vec::new(), Vec::new());
             for &(name, Ended { key, bytes, wire }) in of_coflow {
-                match self.coflows.flow(key) {
+                match key.key().and_then(|key| Some((key, self.coflows.flow(key)?))) {
                     // It is another agent's flow.
-                    Some(flow) if flow.src != port => continue,
-                    Some(flow) if flow.stage != Stage::Ended => {
+                    Some((_, flow)) if flow.src != port => continue,
+                    Some((key, flow)) if flow.stage != Stage::Ended => {
                         let id = self.coflows.id_of(key).unwrap_or_default();
                         new.push((id.0, bytes));
                         // What is registered may have a fraction.
@@ -209,7 +210,7 @@ impl CoordinatorState {
             if new.is_empty() {
                 known.append(&mut names);
             } else {
-                self.keep(first.coflow, None);
+                first.coflow().into_iter().for_each(|coflow| self.keep(coflow, None));
                 let at_s = self.now.as_secs();
                 let record =
                     Record::FlowsEnded { at_s, flows: new, compressed, cancelled: Vec::new() };
@@ -224,9 +225,9 @@ impl CoordinatorState {
 
     /// The last bytes of these flows are on their way: others may have their turn, as if their hosts were
     /// away. But they have not ended, and are served again if their ends are not reported soon.
-    fn written(&mut self, port: u32, flows: &[FlowKey]) {
+    fn written(&mut self, port: u32, flows: &[FlowName]) {
         let (now, mut gone) = (self.now, Vec::new());
-        for &key in flows {
+        for key in flows.iter().filter_map(|name| name.key()) {
             let flow = self.coflows.flow(key);
             if flow.is_none_or(|flow| flow.src != port || flow.stage != Stage::Active) {
                 continue;
@@ -246,20 +247,21 @@ impl CoordinatorState {
 
     fn sent(&mut self, port: u32, flows: &[Sent]) {
         let needs_progress = self.driver.needs_progress();
-        for of_coflow in flows.chunk_by(|a, b| a.key.coflow == b.key.coflow) {
+        for of_coflow in flows.chunk_by(|a, b| are_of_one_coflow(a.key, b.key)) {
             let name = of_coflow[0].key;
             // Of flows that nobody has open an agent reports everything again when it joins: that keeps
             // nothing.
             let uses = &self.agents.get(port).usage.flows;
-            let is_open = |sent: &Sent| uses.get(&sent.key) != Some(&Use::Closed);
-            let is_named = name.id().is_none() && name.number().is_none();
-            if is_named && of_coflow.iter().any(is_open) {
-                self.keep_for(port, name.coflow);
+            let used = |sent: &Sent| sent.key.key().and_then(|key| uses.get(&key));
+            let is_open = of_coflow.iter().any(|sent| used(sent) != Some(&Use::Closed));
+            if let Some(coflow) = name.coflow().filter(|_| is_open) {
+                self.keep_for(port, coflow);
             }
             self.count_unknown(name, of_coflow.len());
         }
-        for &Sent { key, bytes, wire } in flows {
-            self.note_sent(port, key, bytes, wire);
+        for &Sent { key: name, bytes, wire } in flows {
+            self.note_sent(port, name, bytes, wire);
+            let Some(key) = name.key() else { continue };
             let Some(flow) = self.coflows.flow(key).filter(|flow| flow.src == port) else {
                 continue;
             };
@@ -297,19 +299,19 @@ impl CoordinatorState {
     }
 
     /// Notes what a flow has sent, if no application has named it: it need not be in a group yet.
-    fn note_sent(&mut self, port: u32, key: FlowKey, bytes: f64, wire: f64) {
+    fn note_sent(&mut self, port: u32, name: FlowName, bytes: f64, wire: f64) {
         if self.announced.is_empty() {
             return;
         }
-        let id = key.id().or_else(|| self.coflows.id_of(key));
-        if let Some(id) = id.and_then(|id| self.announced.id(port, FlowKey::of_id(id))) {
+        let id = name.id().or_else(|| self.coflows.id_of(name.key()?));
+        if let Some(id) = id.and_then(|id| self.announced.id(port, FlowName::Id(id))) {
             self.announced.sent(id, bytes, wire, self.now);
             self.take_over(id);
         }
     }
 
     /// Acknowledges ends that were known before.
-    fn acknowledge_in_order(&mut self, port: u32, names: Vec<FlowKey>) {
+    fn acknowledge_in_order(&mut self, port: u32, names: Vec<FlowName>) {
         let at_s = self.now.as_secs();
         let (flows, compressed, cancelled) = Default::default();
         let nothing = Record::FlowsEnded { at_s, flows, compressed, cancelled };
@@ -320,7 +322,7 @@ impl CoordinatorState {
     }
 
     /// Tells an agent that the ends of these flows are in the journal.
-    pub(super) fn acknowledge(&mut self, port: u32, names: Vec<FlowKey>) {
+    pub(super) fn acknowledge(&mut self, port: u32, names: Vec<FlowName>) {
         let agent = self.agents.get_mut(port);
         // An agent that is not there reports them again when it joins.
         if let Some(session) = agent.connection.session.filter(|_| !names.is_empty()) {
@@ -364,4 +366,9 @@ impl CoordinatorState {
             self.effects.event(Event::Lost { port });
         }
     }
+}
+
+/// Whether two flows are named as flows of one coflow.
+fn are_of_one_coflow(one: FlowName, other: FlowName) -> bool {
+    one.coflow().is_some() && one.coflow() == other.coflow()
 }

@@ -42,7 +42,7 @@ impl CoordinatorState {
     fn renamed(&self) -> Vec<FormerNames> {
         let of_coflow = |(_, coflow): (u64, &Coflow)| {
             let former = coflow.flows.former().iter().map(|(&index, names)| {
-                let names = names.iter().map(|name| (name.coflow, name.flow)).collect();
+                let names = names.iter().map(|name| name.encoded()).collect();
                 (coflow.flows.id_of(index).0, names)
             });
             former.collect::<Vec<FormerNames>>()

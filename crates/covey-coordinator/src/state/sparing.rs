@@ -7,7 +7,7 @@
 //!   anything that is decided of it could help. Where decisions come late all of a sudden, on a host or a network that is
 //!   overloaded, flows are left alone again that have not sent half as much.
 
-use covey_proto::{FlowId, FlowKey, Service};
+use covey_proto::{FlowId, Service};
 
 use super::announced::AnnouncedFlow;
 use super::coordinator::CoordinatorState;
@@ -19,7 +19,7 @@ impl CoordinatorState {
     /// A flow is scheduled from now on, if that may help it.
     pub(super) fn take_over(&mut self, id: FlowId) {
         let Some(&flow) = self.announced.get(id).filter(|flow| !flow.is_taken) else { return };
-        let is_in_group = self.coflows.ids.key(FlowKey::of_id(id)).is_some();
+        let is_in_group = self.coflows.ids.key(id).is_some();
         if is_in_group && flow.sent >= self.few(&flow) && self.rounds.trusts_groups {
             self.announced.set_taken(id, true);
             self.agents.taken(flow.src, flow.number);
@@ -49,7 +49,7 @@ impl CoordinatorState {
             self.announced.set_taken(id, false);
             self.agents.spared(flow.src, flow.number, id);
         }
-        let Some(key) = self.coflows.ids.key(FlowKey::of_id(id)) else { return };
+        let Some(key) = self.coflows.ids.key(id) else { return };
         let Some(coflow) = self.coflows.get(key.coflow) else { return };
         let name = coflow.flows.first_name(key);
         self.agents.want(flow.src, id, name, flow.dst, Service::NONE);

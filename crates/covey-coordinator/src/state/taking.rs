@@ -3,7 +3,7 @@
 use std::collections::{BTreeSet, HashSet};
 
 use covey_api::Problem;
-use covey_proto::{FlowId, FlowKey};
+use covey_proto::FlowId;
 
 use super::allowing::not_own;
 use super::coordinator::CoordinatorState;
@@ -18,7 +18,7 @@ impl CoordinatorState {
             if id >= self.coflows.ids.next() {
                 return Err(Problem::invalid(format!("take[{k}]: no flow has the id {id}")));
             }
-            let key = self.coflows.ids.key(FlowKey::of_id(FlowId(id)));
+            let key = self.coflows.ids.key(FlowId(id));
             let flow = key.and_then(|key| Some((key, self.coflows.flow(key)?)));
             match flow.filter(|(_, flow)| flow.stage != Stage::Ended) {
                 None => {
@@ -48,7 +48,7 @@ impl CoordinatorState {
     pub(super) fn take_flows(&mut self, to: u64, ids: &[u64], rest_ids: &[u64]) -> BTreeSet<u64> {
         let taken = ids.iter().zip(rest_ids).filter_map(|(&id, &rest)| {
             // The client may have removed the flow's coflow meanwhile.
-            let from = self.coflows.ids.key(FlowKey::of_id(FlowId(id)))?;
+            let from = self.coflows.ids.key(FlowId(id))?;
             let flow = self.coflows.flow(from).filter(|_| from.coflow != to)?;
             Some(Taken { id: FlowId(id), from, flow, rest })
         });

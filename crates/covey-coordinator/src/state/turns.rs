@@ -6,7 +6,7 @@
 //! more than it can.
 
 use covey_core::Sender;
-use covey_proto::{CoflowTurn, FlowKey, FlowOpening, OPENINGS, Passing};
+use covey_proto::{CoflowTurn, FlowName, FlowOpening, OPENINGS, Passing};
 
 use super::coordinator::CoordinatorState;
 
@@ -61,9 +61,10 @@ impl CoordinatorState {
     /// The agent of a port has passed rates on.
     pub(super) fn passed(&mut self, port: u32, passings: &[Passing]) {
         for &Passing { from, to } in passings {
-            let id = |key: FlowKey| key.id().or_else(|| self.coflows.id_of(key));
+            let id = |name: FlowName| name.id().or_else(|| self.coflows.id_of(name.key()?));
             let (Some(id), Some(to_id)) = (id(from), id(to)) else { continue };
-            let first = self.coflows.get(to.coflow).map(|coflow| coflow.flows.first_name(to));
+            let first =
+                to.key().and_then(|key| Some(self.coflows.get(key.coflow)?.flows.first_name(key)));
             self.effects.counts.passed += 1;
             self.agents.passed(port, id, to_id, first.unwrap_or(to));
         }

@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use covey_agent::{Agent, Progress};
 use covey_coordinator::SessionId;
 use covey_core::SplitMix;
-use covey_proto::{Ended, FlowKey, Sent};
+use covey_proto::{Ended, FlowKey, FlowName, Sent};
 
 use crate::jobs::{Job, flow_of};
 
@@ -22,12 +22,12 @@ pub struct Host {
     pub session: Option<SessionId>,
     pub rejoins_s: f64,
     pub partitioned_until_s: f64,
-    pub sent: BTreeMap<FlowKey, f64>,
-    pub ended: BTreeMap<FlowKey, f64>,
+    pub sent: BTreeMap<FlowName, f64>,
+    pub ended: BTreeMap<FlowName, f64>,
     /// Flows whose last bytes are on their way: the time at which they have come.
-    pub written: BTreeMap<FlowKey, f64>,
+    pub written: BTreeMap<FlowName, f64>,
     /// Flows that its application has open, and until when it has none.
-    pub open: BTreeSet<FlowKey>,
+    pub open: BTreeSet<FlowName>,
     pub dead_until_s: f64,
     pub held: (u64, u64),
     /// Whether the coordinator has given it up, and it has not been sent anything since.
@@ -100,7 +100,7 @@ impl Host {
         }
         for (id, job) in jobs.iter().filter_map(|job| Some((job.id?, job))) {
             for (flow, _) in (0..).zip(&job.flows).filter(|(_, flow)| flow.src == self.port) {
-                let key = FlowKey { coflow: id, flow };
+                let key = FlowName::Key(FlowKey { coflow: id, flow });
                 if !self.ended.contains_key(&key) && !self.open.contains(&key) && random.chance(0.1)
                 {
                     self.open.insert(key);

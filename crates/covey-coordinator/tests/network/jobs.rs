@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use covey_api::{CoflowSpec, Flow, Move, Update};
 use covey_coordinator::{Request, RequestId};
 use covey_core::SplitMix;
-use covey_proto::FlowKey;
+use covey_proto::FlowName;
 
 /// A client's coflow.
 pub struct Job {
@@ -52,7 +52,8 @@ impl Clients {
 }
 
 /// A flow as its hosts know it.
-pub fn flow_of(jobs: &[Job], job_of: &BTreeMap<u64, usize>, key: &FlowKey) -> Flow {
+pub fn flow_of(jobs: &[Job], job_of: &BTreeMap<u64, usize>, name: &FlowName) -> Flow {
+    let key = name.key().expect("a name by coflow and index");
     jobs[job_of[&key.coflow]].flows[key.flow as usize]
 }
 

@@ -9,7 +9,7 @@ use covey_api::Client;
 use covey_core::SplitMix;
 use covey_load::Metrics;
 use covey_proto::{
-    CodecName, Compressor, Ended, FlowKey, FromAgent, FromRelay, Hello, Links, Processor,
+    CodecName, Compressor, Ended, FlowName, FromAgent, FromRelay, Hello, Links, Processor,
     RELAY_VERSION, RelayHello, Sent, Use, Uses, VERSION, encode,
 };
 use serde_json::json;
@@ -41,10 +41,10 @@ impl Garbage {
     }
 
     /// A number that is mostly valid.
-    fn key(&mut self) -> FlowKey {
+    fn key(&mut self) -> FlowName {
         match self.below(10) {
-            0 => FlowKey { coflow: self.next(), flow: self.next() as u32 },
-            _ => FlowKey { coflow: self.below(4000), flow: self.below(5) as u32 },
+            0 => FlowName::decoded(self.next(), self.next() as u32),
+            _ => FlowName::decoded(self.below(4000), self.below(5) as u32),
         }
     }
 
@@ -86,11 +86,11 @@ impl Garbage {
                 let all = self.below(4) == 0;
                 let of = [Use::Moves, Use::Idle, Use::Closed];
                 let flows = (0..count).map(|_| (self.key(), of[self.below(3) as usize])).collect();
-                let unopened = (0..count).map(|_| self.key().coflow).collect();
+                let unopened = (0..count).map(|_| self.key().encoded().0).collect();
                 FromAgent::Uses(Uses { all, flows, unopened })
             }
             8 => FromAgent::Links(Links { sent: self.amount(), received: self.amount() }),
-            7 => FromAgent::Keeps((0..count).map(|_| self.key().coflow).collect()),
+            7 => FromAgent::Keeps((0..count).map(|_| self.key().encoded().0).collect()),
             _ => FromAgent::Alive,
         }
     }

@@ -38,7 +38,8 @@ fn another_policy_takes_over_all_coflows_while_clients_go_on() {
         let unsized_one = json!({"flows": [{"src": 2, "dst": 3}]}).to_string();
         let answer = client.ask("POST", "/v1/coflows", &[], unsized_one).await.unwrap();
         ids.push(answer.json()["id"].as_u64().unwrap());
-        let served = |flows: &Fluid| flows.flows().rates.keys().map(|key| key.coflow).collect();
+        let served =
+            |flows: &Fluid| flows.flows().rates.keys().filter_map(|name| name.coflow()).collect();
         until(10, "the first is served", async || {
             let served: Vec<u64> = served(&hosts[0]);
             served == [ids[0]]

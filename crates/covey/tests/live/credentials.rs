@@ -234,7 +234,10 @@ fn a_replayed_schedule_is_dropped_counted_and_logged() {
         peer.say(&ToAgent::Welcome(welcome)).await;
         let schedule = |epoch, version| {
             let key = FlowKey { coflow: 0, flow: version as u32 };
-            let set = vec![Entry { key, service: Service { layer: 0, rate: 1.0, codec: None } }];
+            let set = vec![Entry {
+                key: key.into(),
+                service: Service { layer: 0, rate: 1.0, codec: None },
+            }];
             ToAgent::Schedule(Schedule { epoch, version, base: 0, set, removed: Vec::new() })
         };
         peer.say(&schedule(5, 1)).await;

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 
 use covey_agent::{CoordinatorEvent, Enforcer, Joining, Processors, Progress};
 use covey_api::{Client, read_token};
-use covey_proto::{Appearance, Ended, FlowKey, Sent, Service};
+use covey_proto::{Appearance, Ended, FlowName, Sent, Service};
 use serde_json::{Value, json};
 
 use crate::common::TestFolder;
@@ -162,13 +162,13 @@ pub struct Flows {
     /// Bytes of each flow.
     pub size: f64,
     pub holds: (u64, u64),
-    pub rates: BTreeMap<FlowKey, f64>,
-    sent: BTreeMap<FlowKey, f64>,
+    pub rates: BTreeMap<FlowName, f64>,
+    sent: BTreeMap<FlowName, f64>,
     at: Option<Instant>,
     /// Flows that have begun since the last report, and that no application has named.
     appeared: Vec<Appearance>,
     /// All flows that no application has named. While no schedule has one, it sends as fast as a link of 1 Gbps.
-    unnamed: BTreeSet<FlowKey>,
+    unnamed: BTreeSet<FlowName>,
 }
 
 impl Default for Flows {
@@ -193,7 +193,7 @@ impl Fluid {
     /// A flow begins that no application has named.
     pub fn begin(&self, flow: Appearance) {
         let mut it = self.flows();
-        it.unnamed.insert(FlowKey::of_number(flow.number));
+        it.unnamed.insert(FlowName::Number(flow.number));
         it.appeared.push(flow);
     }
 
@@ -235,7 +235,7 @@ impl Enforcer for Fluid {
     fn apply(
         &mut self,
         holds: (u64, u64),
-        flows: &BTreeMap<FlowKey, Service>,
+        flows: &BTreeMap<FlowName, Service>,
     ) -> std::io::Result<()> {
         let mut it = self.flows();
         it.rates = flows.iter().map(|(key, service)| (*key, service.rate)).collect();
@@ -251,7 +251,7 @@ impl Enforcer for Fluid {
         let appeared = std::mem::take(&mut it.appeared);
         let mut progress = Progress { appeared, ..Progress::default() };
         let unscheduled = it.unnamed.iter().map(|key| (*key, LINK));
-        let rates: BTreeMap<FlowKey, f64> = unscheduled.chain(it.rates.clone()).collect();
+        let rates: BTreeMap<FlowName, f64> = unscheduled.chain(it.rates.clone()).collect();
         for (key, rate) in rates {
             let sent = it.sent.entry(key).or_default();
             *sent += rate * dt;

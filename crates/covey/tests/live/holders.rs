@@ -44,7 +44,7 @@ impl App {
         for k in 1..=ms / 20 {
             let bytes = f64::from(1000 * (from + k));
             let key = FlowKey { coflow, flow: 0 };
-            self.say(&FromApp::Sent(vec![Sent { key, bytes, wire: bytes }]));
+            self.say(&FromApp::Sent(vec![Sent { key: key.into(), bytes, wire: bytes }]));
             tokio::time::sleep(Duration::from_millis(20)).await;
         }
     }

@@ -7,8 +7,8 @@ use std::time::Duration;
 use covey_api::Client;
 use covey_core::SplitMix;
 use covey_proto::{
-    Compressor, Ended, FlowKey, FlowOpening, FromAgent, FromApp, Hello, LOCAL_VERSION, Links,
-    MAX_BYTES, Message, Passing, Processor, Sent, Side, Use, Uses, VERSION, encode,
+    Compressor, Ended, FlowKey, FlowName, FlowOpening, FromAgent, FromApp, Hello, LOCAL_VERSION,
+    Links, MAX_BYTES, Message, Passing, Processor, Sent, Side, Use, Uses, VERSION, encode,
 };
 use serde_json::{Value, json};
 use tokio::io::{AsyncWrite, AsyncWriteExt};
@@ -57,12 +57,12 @@ fn name(random: &mut SplitMix, known: u64) -> u64 {
     }
 }
 
-fn key(random: &mut SplitMix, known: u64) -> FlowKey {
+fn flow_name(random: &mut SplitMix, known: u64) -> FlowName {
     match random.below(8) {
-        0 => FlowKey::of_id(covey_proto::FlowId(name(random, 3 * known))),
-        1 => FlowKey::of_number(name(random, known)),
-        2 => FlowKey { coflow: name(random, known), flow: u32::MAX },
-        _ => FlowKey { coflow: name(random, known), flow: random.below(4) as u32 },
+        0 => FlowName::Id(covey_proto::FlowId(name(random, 3 * known))),
+        1 => FlowName::Number(name(random, known)),
+        2 => FlowName::Key(FlowKey { coflow: name(random, known), flow: u32::MAX - 2 }),
+        _ => FlowName::Key(FlowKey { coflow: name(random, known), flow: random.below(4) as u32 }),
     }
 }
 
@@ -132,7 +132,8 @@ fn request(random: &mut SplitMix, known: u64) -> (&'static str, String, Value) {
 
 fn from_agent(random: &mut SplitMix, known: u64) -> FromAgent {
     let count = random.below(4);
-    let keys = |random: &mut SplitMix| (0..count).map(|_| key(random, known)).collect::<Vec<_>>();
+    let keys =
+        |random: &mut SplitMix| (0..count).map(|_| flow_name(random, known)).collect::<Vec<_>>();
     match random.below(12) {
         0 => FromAgent::Applied { epoch: name(random, 9), version: name(random, 99) },
         1 => FromAgent::Written(keys(random)),
@@ -154,13 +155,14 @@ fn from_agent(random: &mut SplitMix, known: u64) -> FromAgent {
         }
         6 => FromAgent::Passed(
             (0..count)
-                .map(|_| Passing { from: key(random, known), to: key(random, known) })
+                .map(|_| Passing { from: flow_name(random, known), to: flow_name(random, known) })
                 .collect(),
         ),
         7 => {
             let side = if random.below(2) == 0 { Side::Sends } else { Side::Receives };
             let opening = |key| FlowOpening { key, side, bytes: 1e9 };
-            FromAgent::Opened(keys(random).into_iter().map(opening).collect())
+            let keys = keys(random).into_iter().filter_map(FlowName::key);
+            FromAgent::Opened(keys.map(opening).collect())
         }
         8 => FromAgent::Checked { refused: u64::MAX, unproven: name(random, 9) },
         9 | 10 => {
@@ -183,17 +185,18 @@ fn from_agent(random: &mut SplitMix, known: u64) -> FromAgent {
 }
 
 fn from_app(random: &mut SplitMix, known: u64) -> FromApp {
-    let keys: Vec<FlowKey> = (0..random.below(4)).map(|_| key(random, known)).collect();
+    let names: Vec<FlowName> = (0..random.below(4)).map(|_| flow_name(random, known)).collect();
+    let keys = || names.iter().filter_map(|name| name.key()).collect();
     let mut bytes = || number(random);
-    match keys.len() % 4 {
-        0 => FromApp::Opened(keys),
+    match names.len() % 4 {
+        0 => FromApp::Opened(keys()),
         1 => FromApp::Ended(
-            keys.into_iter().map(|key| Ended { key, bytes: bytes(), wire: bytes() }).collect(),
+            names.into_iter().map(|key| Ended { key, bytes: bytes(), wire: bytes() }).collect(),
         ),
         2 => FromApp::Sent(
-            keys.into_iter().map(|key| Sent { key, bytes: bytes(), wire: bytes() }).collect(),
+            names.into_iter().map(|key| Sent { key, bytes: bytes(), wire: bytes() }).collect(),
         ),
-        _ => FromApp::Gone(keys),
+        _ => FromApp::Gone(keys()),
     }
 }
 

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr};
 
 use covey_api::{Page, UnnamedFlow};
-use covey_proto::{Appearance, FlowKey};
+use covey_proto::{Appearance, FlowName};
 
 use crate::common::TestFolder;
 use crate::harness::{
@@ -24,7 +24,7 @@ fn appearance(number: u64, src: u32, dst: u32) -> (u32, Appearance) {
 
 /// How a host serves a flow; `None`: nobody holds it.
 fn rate(hosts: &[Fluid], port: u32, number: u64) -> Option<f64> {
-    hosts[port as usize].flows().rates.get(&FlowKey::of_number(number)).copied()
+    hosts[port as usize].flows().rates.get(&FlowName::Number(number)).copied()
 }
 
 #[test]

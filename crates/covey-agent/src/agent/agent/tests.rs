@@ -1,13 +1,13 @@
 //! Messages of the coordinator, progress of flows, and what an agent says to them.
 
-use covey_proto::{CodecName, Entry, Processor, ReportThreshold, Sent, Use};
+use covey_proto::{CodecName, Entry, FlowKey, Processor, ReportThreshold, Sent, Use};
 
 use super::*;
 
-const A: FlowKey = FlowKey { coflow: 1, flow: 0 };
-const B: FlowKey = FlowKey { coflow: 1, flow: 1 };
+const A: FlowName = FlowName::Key(FlowKey { coflow: 1, flow: 0 });
+const B: FlowName = FlowName::Key(FlowKey { coflow: 1, flow: 1 });
 
-fn set(epoch: u64, version: u64, base: u64, flows: &[FlowKey]) -> ToAgent {
+fn set(epoch: u64, version: u64, base: u64, flows: &[FlowName]) -> ToAgent {
     let set = flows
         .iter()
         .map(|&key| Entry { key, service: Service { layer: 0, rate: 1e6, codec: None } })
@@ -132,7 +132,7 @@ fn bytes_are_reported_at_the_interval_or_at_the_threshold() {
 fn each_coordinator_is_told_of_compressors_and_of_changes() {
     let compressor = Compressor { codec: CodecName::Lz4, speed: 5e8, ratio: 0.5 };
     let mut agent = Agent::new(0, Vec::new()).with_compressors(vec![compressor]);
-    let said = |service, compressors| FromAgent::Processor(Processor { service, compressors });
+    let said = |share, compressors| FromAgent::Processor(Processor { share, compressors });
     let welcomed = |epoch| match welcome(epoch, 0.0) {
         ToAgent::Welcome(it) => ToAgent::Welcome(Welcome { codec: Some(CodecName::Lz4), ..it }),
         _ => panic!("it is a welcome"),
@@ -208,7 +208,7 @@ fn an_idle_flow_keeps_a_probe_and_is_reported_when_it_moves() {
     assert_eq!(out, [FromAgent::Uses(of(A, Use::Moves))]);
     assert_eq!(agent.served().keys().collect::<Vec<_>>(), [&B]);
     // Nothing stays of a coflow that is over.
-    tell(&mut agent, ToAgent::Over(vec![A.coflow]));
+    tell(&mut agent, ToAgent::Over(vec![1]));
     assert!(agent.reports.is_empty());
 }
 

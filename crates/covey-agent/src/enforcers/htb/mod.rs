@@ -3,7 +3,7 @@
 mod netlink;
 mod tree;
 
-use covey_proto::FlowKey;
+use covey_proto::FlowName;
 
 use super::setup::{EnforcerInfo, Make, Setup, SetupError};
 use crate::shaper::{ShapedFlows, Shaper};
@@ -54,10 +54,10 @@ impl Htb {
 impl Shaper for Htb {
     fn shape(&mut self, flows: &ShapedFlows) {
         let ShapedFlows { ends, schedule, joined } = flows;
-        let gone = |key: &FlowKey| !ends.contains_key(key);
+        let gone = |key: &FlowName| !ends.contains_key(key);
         // A flow that waits keeps its class: what its socket already holds must go no faster than before.
-        let idle = |key: &FlowKey| !joined && !schedule.contains_key(key);
-        let out: Vec<FlowKey> = self.tree.flows().filter(|key| gone(key) || idle(key)).collect();
+        let idle = |key: &FlowName| !joined && !schedule.contains_key(key);
+        let out: Vec<FlowName> = self.tree.flows().filter(|key| gone(key) || idle(key)).collect();
         out.into_iter().for_each(|key| self.tree.remove(key));
         let mut no_room = 0;
         for (&key, &ends) in ends {

@@ -4,7 +4,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
 
-use covey_proto::{FlowKey, Service};
+use covey_proto::{FlowName, Service};
 
 use super::netlink::{Attributes, Batch, Netlink, ROOT, Request, TcObject};
 use crate::progress::Ends;
@@ -51,7 +51,7 @@ pub struct Tree {
     netlink: Netlink,
     /// Index of the device.
     device: i32,
-    leaves: BTreeMap<FlowKey, Leaf>,
+    leaves: BTreeMap<FlowName, Leaf>,
     /// Minor numbers that no class has.
     free: BTreeSet<u16>,
     /// Handles of the filters in use.
@@ -123,7 +123,7 @@ impl Tree {
 
     /// Has the packets of a flow, between these ends, leave at its rate. Takes effect at
     /// [`Tree::commit`]. Returns whether there is room for the flow.
-    pub fn set(&mut self, key: FlowKey, ends: Ends, service: Service) -> bool {
+    pub fn set(&mut self, key: FlowName, ends: Ends, service: Service) -> bool {
         match self.leaves.get(&key) {
             Some(leaf) if leaf.ends == ends => {
                 if leaf.service != service {
@@ -151,7 +151,7 @@ impl Tree {
     }
 
     /// Removes a flow's class: its packets leave with other traffic.
-    pub fn remove(&mut self, key: FlowKey) {
+    pub fn remove(&mut self, key: FlowName) {
         let Some(leaf) = self.leaves.remove(&key) else { return };
         let filter = TcObject { handle: leaf.filter, parent: TREE, info: info_of(leaf.filter) };
         self.add(Request::DeleteFilter, filter, "u32", |_| {});
@@ -162,7 +162,7 @@ impl Tree {
     }
 
     /// The flows that have classes.
-    pub fn flows(&self) -> impl Iterator<Item = FlowKey> {
+    pub fn flows(&self) -> impl Iterator<Item = FlowName> {
         self.leaves.keys().copied()
     }
 
@@ -222,6 +222,8 @@ mod tests {
     use std::io::Write;
     use std::process::Command;
 
+    use covey_proto::FlowKey;
+
     use super::*;
 
     /// Environment variable of the process that runs in a network namespace of its own.
@@ -235,8 +237,8 @@ mod tests {
         String::from_utf8(output.stdout).expect("text")
     }
 
-    fn key(flow: u32) -> FlowKey {
-        FlowKey { coflow: 1, flow }
+    fn key(flow: u32) -> FlowName {
+        FlowName::Key(FlowKey { coflow: 1, flow })
     }
 
     fn ends(from: &str, to: &str) -> Ends {

@@ -2,7 +2,9 @@
 
 use covey_api::{CoflowSpec, CoflowState, Flow, Move, Update};
 use covey_core::{Fabric, Time};
-use covey_proto::{Ended, FlowKey, FlowOpening, FromAgent, Hello, Sent, Side, ToAgent, VERSION};
+use covey_proto::{
+    Ended, FlowKey, FlowName, FlowOpening, FromAgent, Hello, Sent, Side, ToAgent, VERSION,
+};
 
 use super::super::{Config, CoordinatorState, Event, Output};
 use super::helpers::{answer, core, settle, status};
@@ -29,7 +31,7 @@ fn copy(of: u32, src: u32, dst: u32) -> Flow {
 }
 
 fn end(core: &mut CoordinatorState, port: u32, key: FlowKey, now_s: f64) -> Vec<ToAgent> {
-    let ended = Ended { key, bytes: 1e9, wire: 1e9 };
+    let ended = Ended { key: key.into(), bytes: 1e9, wire: 1e9 };
     core.heard(u64::from(port), FromAgent::Ended(vec![ended]), Time::from_secs(now_s));
     settle(core, now_s).1
 }
@@ -39,13 +41,13 @@ fn acknowledged(messages: &[ToAgent]) -> Vec<FlowKey> {
         ToAgent::Acknowledged(keys) => Some(keys.clone()),
         _ => None,
     });
-    keys.flatten().collect()
+    keys.flatten().filter_map(FlowName::key).collect()
 }
 
 #[test]
 fn a_flow_that_is_cancelled_ends_with_what_it_has_sent_and_its_agent_is_told() {
     let mut core = core("fifo", &[&[(0, 1), (2, 3)]]);
-    let sent = Sent { key: A, bytes: 5.0, wire: 5.0 };
+    let sent = Sent { key: A.into(), bytes: 5.0, wire: 5.0 };
     core.heard(0, FromAgent::Sent(vec![sent]), Time::from_secs(1.0));
     let (_, messages) = change(&mut core, Update { cancel: vec![0], ..Update::default() }, 1.0);
     // First the flow leaves the schedule.
@@ -97,7 +99,7 @@ fn a_flow_whose_host_is_lost_begins_again_when_the_host_is_back() {
     let spec = CoflowSpec::of(vec![Flow::new(0, 1, Some(1e9))]);
     core.request(0, Request::Register { spec, key: None }, Time::ZERO);
     settle(&mut core, 0.0);
-    let sent = Sent { key: A, bytes: 5.0, wire: 5.0 };
+    let sent = Sent { key: A.into(), bytes: 5.0, wire: 5.0 };
     core.heard(0, FromAgent::Sent(vec![sent]), Time::from_secs(1.0));
     core.closed(0);
     (1..4).for_each(|port| core.heard(port, FromAgent::Alive, Time::from_secs(11.5)));
@@ -208,7 +210,7 @@ fn a_journal_and_its_compaction_keep_attempts_and_what_was_cancelled() {
     let mut records = written(&mut core);
     let hello = |port| Hello { version: VERSION, port, holds: (0, 0), token: Vec::new() };
     core.heard(2, FromAgent::Hello(hello(2)), Time::ZERO);
-    let ended = Ended { key: B, bytes: 1e9, wire: 1e9 };
+    let ended = Ended { key: B.into(), bytes: 1e9, wire: 1e9 };
     core.heard(2, FromAgent::Ended(vec![ended]), Time::ZERO);
     let update = Update { cancel: vec![0], ..Update::default() };
     core.request(1, Request::Update { id: 0, update, revision: None }, Time::ZERO);
@@ -236,7 +238,7 @@ fn a_journal_and_its_compaction_keep_attempts_and_what_was_cancelled() {
         let (_, messages) = settle(&mut after, 0.0);
         assert_eq!(acknowledged(&messages), [A, FlowKey { coflow: 0, flow: 3 }]);
         // So is one whose application opens a flow later.
-        let sent = Sent { key: A, bytes: 5.0, wire: 5.0 };
+        let sent = Sent { key: A.into(), bytes: 5.0, wire: 5.0 };
         after.heard(0, FromAgent::Sent(vec![sent]), Time::ZERO);
         assert_eq!(acknowledged(&settle(&mut after, 0.0).1), [A]);
         assert_eq!(status(&mut after, 0, 0.0).bytes_sent, 1e9);

@@ -34,7 +34,7 @@ fn flows_wait_for_the_parents_only_where_that_is_asked_for() {
         core.request(8, Request::Remove { id: 0 }, Time::ZERO);
         settle(&mut core, 0.0);
         assert_eq!(rate(&core, 2) == 0.0, barrier, "one parent is left");
-        let ended = Ended { key: FlowKey { coflow: 1, flow: 0 }, bytes: 1e9, wire: 1e9 };
+        let ended = Ended { key: FlowKey { coflow: 1, flow: 0 }.into(), bytes: 1e9, wire: 1e9 };
         core.heard(1, FromAgent::Ended(vec![ended]), Time::ZERO);
         settle(&mut core, 0.0);
         assert_eq!(rate(&core, 2), 1e6);

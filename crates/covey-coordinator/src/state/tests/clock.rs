@@ -2,7 +2,7 @@
 
 use covey_api::{CoflowSpec, Flow};
 use covey_core::{Fabric, Time};
-use covey_proto::{Ended, FlowKey, FromAgent, Hello, Sent, ToAgent, VERSION};
+use covey_proto::{Ended, FlowName, FromAgent, Hello, Sent, ToAgent, VERSION};
 
 use super::super::{Config, CoordinatorState, Output};
 use super::helpers::{PORTS, answer};
@@ -25,15 +25,15 @@ const RATE: f64 = 1e6;
 const STEP_S: f64 = 0.0007;
 
 /// A port, and the flows with their layers and rates that its agent is told.
-type Told = (u32, Vec<(FlowKey, u32, f64)>);
+type Told = (u32, Vec<(FlowName, u32, f64)>);
 
 /// A coordinator whose clock starts at `start_s`, and hosts that send as its schedules say.
 struct Run {
     core: CoordinatorState,
     start_s: f64,
     /// What each flow may send in a second and has sent, by port of its sender.
-    rates: Vec<Vec<(FlowKey, f64)>>,
-    sent: Vec<(FlowKey, f64)>,
+    rates: Vec<Vec<(FlowName, f64)>>,
+    sent: Vec<(FlowName, f64)>,
     /// Everything that agents are told of rates.
     told: Vec<Told>,
 }
@@ -86,12 +86,15 @@ impl Run {
             if schedule.base == 0 {
                 rates.clear();
             }
-            let is_replaced = |key: &FlowKey| {
+            let is_replaced = |key: &FlowName| {
                 schedule.removed.contains(key) || schedule.set.iter().any(|it| it.key == *key)
             };
             rates.retain(|(key, _)| !is_replaced(key));
-            rates.extend(schedule.set.iter().map(|entry| (entry.key, entry.rate)));
-            let set = schedule.set.iter().map(|entry| (entry.key, entry.layer, entry.rate));
+            rates.extend(schedule.set.iter().map(|entry| (entry.key, entry.service.rate)));
+            let set = schedule
+                .set
+                .iter()
+                .map(|entry| (entry.key, entry.service.layer, entry.service.rate));
             self.told.push((session as u32, set.collect()));
             self.core.heard(session, FromAgent::Applied { epoch, version }, now);
         }

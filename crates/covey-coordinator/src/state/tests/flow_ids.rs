@@ -3,7 +3,7 @@
 
 use covey_api::{CoflowSpec, Flow, Move, Update};
 use covey_core::{Fabric, Time};
-use covey_proto::{Ended, FlowAnnouncement, FlowId, FlowKey, FromAgent, Hello, ToAgent};
+use covey_proto::{Ended, FlowAnnouncement, FlowId, FlowKey, FlowName, FromAgent, Hello, ToAgent};
 
 use super::super::{Config, CoordinatorState, Output};
 use crate::record::Record;
@@ -117,12 +117,12 @@ fn an_agent_hears_of_an_id_before_its_first_use_and_one_of_version_3_of_none() {
         other => panic!("{other:?}"),
     };
     let messages = told(&mut core, 3);
-    assert_eq!((messages.len(), named(&messages)), (2, key));
+    assert_eq!((messages.len(), named(&messages)), (2, key.into()));
     let messages = told(&mut core, 4);
-    let announced = ToAgent::Flows(vec![FlowAnnouncement { id, member: Some(key) }]);
-    assert_eq!((&messages[1], named(&messages)), (&announced, FlowKey::of_id(id)));
+    let announced = ToAgent::Flows(vec![FlowAnnouncement { id, member: Some(key.into()) }]);
+    assert_eq!((&messages[1], named(&messages)), (&announced, FlowName::Id(id)));
     // The agent reports the end by the id; the journal holds the id.
-    let ended = Ended { key: FlowKey::of_id(id), bytes: 1e9, wire: 1e9 };
+    let ended = Ended { key: FlowName::Id(id), bytes: 1e9, wire: 1e9 };
     core.heard(4, FromAgent::Ended(vec![ended]), START);
     let written = settle(&mut core);
     let is_end = |record: &Record| matches!(record, Record::FlowsEnded { flows, .. } if *flows == [(1, 1e9)]);
@@ -130,7 +130,7 @@ fn an_agent_hears_of_an_id_before_its_first_use_and_one_of_version_3_of_none() {
     let mut messages = Vec::new();
     core.take_messages(4, &mut messages);
     // It is acknowledged by the name that the agent gave.
-    let acknowledged = ToAgent::Acknowledged(vec![FlowKey::of_id(id)]);
+    let acknowledged = ToAgent::Acknowledged(vec![FlowName::Id(id)]);
     assert!(messages.contains(&acknowledged), "{messages:?}");
 }
 
@@ -143,7 +143,7 @@ fn the_end_of_a_flow_is_acknowledged_after_its_coflow_has_gone() {
     told(&mut core, 4);
     core.request(1, Request::Remove { id: 0 }, START);
     settle(&mut core);
-    let key = FlowKey::of_id(FlowId(0));
+    let key = FlowName::Id(FlowId(0));
     core.heard(4, FromAgent::Ended(vec![Ended { key, bytes: 1e9, wire: 1e9 }]), START);
     settle(&mut core);
     let mut messages = Vec::new();

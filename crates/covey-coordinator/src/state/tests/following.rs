@@ -40,7 +40,7 @@ fn under_every_policy_others_have_what_a_flow_does_not_use() {
         assert_eq!(status(&mut core, 0, 4.0).flows_idle, 0, "{name}");
         let ended = |port: u32, coflow, flow| {
             let key = FlowKey { coflow, flow };
-            (port, covey_proto::Ended { key, bytes: 1e9, wire: 1e9 })
+            (port, covey_proto::Ended { key: key.into(), bytes: 1e9, wire: 1e9 })
         };
         // One of them while it is not in use.
         say(&mut core, 0, 4.5, flows(&[(0, 1, Use::Idle)]));
@@ -96,13 +96,13 @@ fn what_an_agent_says_again_of_flows_that_nobody_has_open_keeps_no_coflow() {
     let mut core = core("fifo", &[&[(0, 1), (0, 2)], &[(0, 3)]]);
     let key = |coflow, flow| FlowKey { coflow, flow };
     let ended =
-        FromAgent::Ended(vec![covey_proto::Ended { key: key(0, 1), bytes: 9.0, wire: 9.0 }]);
+        FromAgent::Ended(vec![covey_proto::Ended { key: key(0, 1).into(), bytes: 9.0, wire: 9.0 }]);
     core.heard(0, ended.clone(), Time::from_secs(1.0));
     settle(&mut core, 1.0);
     // Its application is killed; it joins again later, maybe another coordinator.
     let uses = Uses { all: true, ..flows(&[(0, 0, Use::Closed)]) };
     say(&mut core, 0, 90.0, uses);
-    let sent = |coflow, bytes| covey_proto::Sent { key: key(coflow, 0), bytes, wire: bytes };
+    let sent = |coflow, bytes| covey_proto::Sent { key: key(coflow, 0).into(), bytes, wire: bytes };
     let now = Time::from_secs(90.0);
     core.heard(0, FromAgent::Sent(vec![sent(0, 5.0), sent(1, 5.0)]), now);
     core.heard(0, ended, now);
@@ -115,8 +115,8 @@ fn what_an_agent_says_again_of_flows_that_nobody_has_open_keeps_no_coflow() {
 fn reports_of_coflows_of_another_life_change_nothing_and_are_counted() {
     let mut core = core("fifo", &[&[(0, 1)]]);
     let key = |coflow| FlowKey { coflow, flow: 0 };
-    let sent = |coflow| covey_proto::Sent { key: key(coflow), bytes: 5.0, wire: 5.0 };
-    let ended = |coflow| covey_proto::Ended { key: key(coflow), bytes: 9.0, wire: 9.0 };
+    let sent = |coflow| covey_proto::Sent { key: key(coflow).into(), bytes: 5.0, wire: 5.0 };
+    let ended = |coflow| covey_proto::Ended { key: key(coflow).into(), bytes: 9.0, wire: 9.0 };
     let now = Time::from_secs(1.0);
     core.heard(0, FromAgent::Sent(vec![sent(0), sent(70), sent(71)]), now);
     core.heard(0, FromAgent::Ended(vec![ended(70)]), now);

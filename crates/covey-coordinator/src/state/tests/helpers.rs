@@ -75,7 +75,8 @@ pub fn say(
 }
 
 pub fn flows(of: &[(u64, u32, Use)]) -> Uses {
-    let flows = of.iter().map(|&(coflow, flow, of)| (FlowKey { coflow, flow }, of)).collect();
+    let flows =
+        of.iter().map(|&(coflow, flow, of)| (FlowKey { coflow, flow }.into(), of)).collect();
     Uses { flows, ..Uses::default() }
 }
 

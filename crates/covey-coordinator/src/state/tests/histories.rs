@@ -6,7 +6,7 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 use covey_api::{CoflowSpec, Flow as FlowSpec, Move, Update};
 use covey_core::{Fabric, SplitMix, Time};
-use covey_proto::{Ended, FlowKey, FromAgent, Hello, ToAgent, VERSION};
+use covey_proto::{Ended, FlowKey, FlowName, FromAgent, Hello, ToAgent, VERSION};
 
 use super::super::{Config, CoordinatorState, Output};
 use crate::record::{Key, Record};
@@ -302,7 +302,7 @@ impl World {
             What::Remove(id) => Request::Remove { id },
             What::Get(id) => Request::Get { id },
             What::End(key) => {
-                let ended = Ended { key, bytes: 1e9, wire: 1e9 };
+                let ended = Ended { key: key.into(), bytes: 1e9, wire: 1e9 };
                 self.core.heard(u64::from(key.flow), FromAgent::Ended(vec![ended]), now);
                 return self.follow();
             }
@@ -325,7 +325,9 @@ impl World {
             self.core.take_messages(session, &mut messages);
             for message in messages {
                 if let ToAgent::Acknowledged(keys) = message {
-                    keys.into_iter().for_each(|key| self.acknowledged(key));
+                    keys.into_iter()
+                        .filter_map(FlowName::key)
+                        .for_each(|key| self.acknowledged(key));
                 }
             }
         }

@@ -33,8 +33,16 @@ fn happen(core: &mut CoordinatorState, step: u64) {
             let flows = vec![Flow::new((step % 4) as u32, ((step + 1) % 4) as u32, Some(1e9)); 2];
             core.request(step, Request::Register { spec: CoflowSpec::of(flows), key: None }, now);
         }
-        1 => core.heard(0, FromAgent::Sent(vec![Sent { key, bytes: 1e6, wire: 1e6 }]), now),
-        2 => core.heard(0, FromAgent::Ended(vec![Ended { key, bytes: 1e9, wire: 1e9 }]), now),
+        1 => core.heard(
+            0,
+            FromAgent::Sent(vec![Sent { key: key.into(), bytes: 1e6, wire: 1e6 }]),
+            now,
+        ),
+        2 => core.heard(
+            0,
+            FromAgent::Ended(vec![Ended { key: key.into(), bytes: 1e9, wire: 1e9 }]),
+            now,
+        ),
         3 => core.request(step, Request::Remove { id }, now),
         _ => core.closed(step % 4),
     }

@@ -54,7 +54,7 @@ fn of_flows_whose_ends_are_in_the_journal_no_agent_hears() {
         let mut core = CoordinatorState::new(fabric, built.policy, config, 1, records, Time::ZERO);
         settle(&mut core, Time::ZERO);
         let wanted: Vec<u64> =
-            core.agents.get(0).assignments.keys().map(|key| key.coflow).collect();
+            core.agents.get(0).assignments.keys().filter_map(|name| name.coflow()).collect();
         assert_eq!(wanted, [2 * RECORDS_A_PLAN as u64 - 1], "{policy}");
     }
 }

@@ -77,7 +77,7 @@ fn each_way_to_open_a_flow_wrongly_has_its_answer() {
 fn a_flow_that_has_ended_is_not_opened_again_and_its_bytes_are_compared() {
     let mut core = core("fifo", &[&[(0, 1), (0, 2), (0, 3)]]);
     for (flow, bytes) in [(0, 1e9), (1, 1e3)] {
-        let ended = covey_proto::Ended { key: key(0, flow), bytes, wire: bytes };
+        let ended = covey_proto::Ended { key: key(0, flow).into(), bytes, wire: bytes };
         core.heard(0, FromAgent::Ended(vec![ended]), Time::ZERO);
     }
     settle(&mut core, 0.0);

@@ -249,7 +249,7 @@ fn an_agent_keeps_no_coflow_that_has_no_flow_at_its_port() {
     let mut core = core("aalo", &[&[(0, 1)]]);
     let kept_s = |core: &CoordinatorState| core.status(0).and_then(|it| it.kept_s);
     settle(&mut core, 20.0);
-    let sent = Sent { key: FlowKey { coflow: 0, flow: 0 }, bytes: 1e3, wire: 1e3 };
+    let sent = Sent { key: FlowKey { coflow: 0, flow: 0 }.into(), bytes: 1e3, wire: 1e3 };
     for says in [FromAgent::Keeps(vec![0, 7]), FromAgent::Sent(vec![sent])] {
         core.heard(3, says, Time::from_secs(20.0));
     }
@@ -274,7 +274,7 @@ fn a_flow_that_sent_more_than_it_declared_goes_behind_and_so_does_what_its_tenan
         ids.iter().map(|id| core.status(*id).expect("a coflow").rate).collect()
     };
     let sent = |core: &mut CoordinatorState, coflow, bytes| {
-        let sent = Sent { key: FlowKey { coflow, flow: 0 }, bytes, wire: bytes };
+        let sent = Sent { key: FlowKey { coflow, flow: 0 }.into(), bytes, wire: bytes };
         core.heard(0, FromAgent::Sent(vec![sent]), Time::ZERO);
         settle(core, 0.0);
     };

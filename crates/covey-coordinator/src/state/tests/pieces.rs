@@ -103,7 +103,11 @@ fn nobody_sees_a_part_of_a_change() {
     let update = Update { open: Some(true), ..Update::default() };
     core.request(9, Request::Update { id: 0, update, revision: Some(0) }, Time::ZERO);
     let key = FlowKey { coflow: 0, flow: 9 };
-    core.heard(1, FromAgent::Ended(vec![Ended { key, bytes: 1e9, wire: 1e9 }]), Time::ZERO);
+    core.heard(
+        1,
+        FromAgent::Ended(vec![Ended { key: key.into(), bytes: 1e9, wire: 1e9 }]),
+        Time::ZERO,
+    );
     assert!(turn(&mut core).is_empty());
     assert_eq!(ended(&core, 0), 2 * PIECE);
     let mut next = started(&core, "fair");

@@ -3,7 +3,7 @@
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 
 use covey_core::Time;
-use covey_proto::{Appearance, Appeared, FlowKey, FromAgent, Sent, ToAgent};
+use covey_proto::{Appearance, Appeared, FlowName, FromAgent, Sent, ToAgent};
 
 use super::super::{CoordinatorState, Output};
 use super::helpers::{PORTS, core};
@@ -22,7 +22,7 @@ fn appears(core: &mut CoordinatorState, number: u64, now_s: f64) {
 }
 
 fn sends(core: &mut CoordinatorState, number: u64, bytes: f64, now_s: f64) {
-    let key = FlowKey::of_number(number);
+    let key = FlowName::Number(number);
     let sent = FromAgent::Sent(vec![Sent { key, bytes, wire: bytes }]);
     core.heard(0, sent, Time::from_secs(now_s));
 }

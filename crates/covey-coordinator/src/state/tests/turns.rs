@@ -53,7 +53,7 @@ fn unapplied(core: &mut CoordinatorState) -> Vec<(u64, Schedule)> {
 }
 
 fn rates(schedule: &Schedule) -> Vec<f64> {
-    schedule.set.iter().map(|entry| entry.rate).collect()
+    schedule.set.iter().map(|entry| entry.service.rate).collect()
 }
 
 #[test]
@@ -63,7 +63,7 @@ fn an_agent_hears_when_the_coflows_that_are_open_there_have_their_turns() {
     assert_eq!(first, [CoflowTurn { coflow: 0, layer: 0, dag: 0, depth: 0, left: 1e9 }]);
     assert_eq!(turns(&open(&mut core, 0, 1))[0].dag, 1);
     // The agent of another port has asked for nothing, and the one that sends hears of another queue.
-    let sent = covey_proto::Sent { key: key(0), bytes: 1e9, wire: 1e9 };
+    let sent = covey_proto::Sent { key: key(0).into(), bytes: 1e9, wire: 1e9 };
     core.heard(0, FromAgent::Sent(vec![sent]), Time::ZERO);
     let fallen = turns(&settle(&mut core, 0.0).1);
     assert_eq!(fallen.len(), 1, "{fallen:?}");
@@ -82,13 +82,13 @@ fn passed(is_last: bool) -> CoordinatorState {
     }
     if is_last {
         // Coflow 1 falls behind coflow 2.
-        let sent = covey_proto::Sent { key: key(1), bytes: 1e9, wire: 1e9 };
+        let sent = covey_proto::Sent { key: key(1).into(), bytes: 1e9, wire: 1e9 };
         core.heard(0, FromAgent::Sent(vec![sent]), Time::ZERO);
         settle(&mut core, 0.0);
     }
-    let passing = Passing { from: key(0), to: key(1) };
+    let passing = Passing { from: key(0).into(), to: key(1).into() };
     core.heard(0, FromAgent::Passed(vec![passing]), Time::ZERO);
-    let ended = Ended { key: key(0), bytes: 1e9, wire: 1e9 };
+    let ended = Ended { key: key(0).into(), bytes: 1e9, wire: 1e9 };
     core.heard(0, FromAgent::Ended(vec![ended]), Time::ZERO);
     core
 }
@@ -121,7 +121,7 @@ fn a_port_is_not_promised_again_before_the_agent_has_given_the_rate_back() {
 fn a_rate_that_nobody_has_any_more_is_free() {
     let mut core = passed(true);
     // The flow that has the rate ends before a schedule is made, and passes it on to nobody.
-    let ended = Ended { key: key(1), bytes: 1e9, wire: 1e9 };
+    let ended = Ended { key: key(1).into(), bytes: 1e9, wire: 1e9 };
     core.heard(0, FromAgent::Ended(vec![ended]), Time::ZERO);
     let schedules = unapplied(&mut core);
     assert!(schedules.iter().any(|(to, it)| *to == 1 && rates(it) == [1e6]), "{schedules:?}");
@@ -162,7 +162,10 @@ fn an_agent_that_never_applies_a_schedule_holds_a_port_for_a_while_and_others_ha
                 for message in messages {
                     let ToAgent::Schedule(schedule) = message else { continue };
                     let (epoch, version) = (schedule.epoch, schedule.version);
-                    schedule.set.iter().for_each(|it| _ = held.insert((session, it.key), it.rate));
+                    schedule
+                        .set
+                        .iter()
+                        .for_each(|it| _ = held.insert((session, it.key), it.service.rate));
                     // The liar says so of the first one, which is empty.
                     if (1..4).contains(&session) || (session, version) == (0, 1) {
                         core.heard(session, FromAgent::Applied { epoch, version }, now);

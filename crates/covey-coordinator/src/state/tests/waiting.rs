@@ -37,7 +37,7 @@ fn a_coflow_waits_for_those_that_fill_its_links() {
     say(&mut core, 0, 1.0, flows(&[(0, 0, Use::Closed)]));
     assert_eq!(reasons(&core), [(0, "closed".to_owned())]);
     say(&mut core, 0, 1.0, flows(&[(0, 0, Use::Moves)]));
-    let written = FromAgent::Written(vec![FlowKey { coflow: 0, flow: 0 }]);
+    let written = FromAgent::Written(vec![FlowKey { coflow: 0, flow: 0 }.into()]);
     core.heard(0, written, Time::from_secs(1.0));
     settle(&mut core, 1.0);
     assert_eq!(reasons(&core), [(0, "written".to_owned())]);
