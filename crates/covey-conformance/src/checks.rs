@@ -2,7 +2,8 @@
 
 use covey_core::{AnyPolicy, Compression, Fabric, Promises};
 use covey_sim::bound::{bounds, isolated_ccts_s, on_the_wire};
-use covey_sim::{Outcome, simulate};
+use covey_sim::simulate;
+use covey_trace::results::Outcome;
 use covey_trace::{Availability, Coflow, Flow, Moment, Workload, read, write};
 
 use crate::twin::Twin;

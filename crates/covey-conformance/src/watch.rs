@@ -3,8 +3,9 @@
 use std::ops::ControlFlow;
 
 use covey_core::{Attempts, Fabric, Time};
-use covey_sim::{Observer, Outcome, Round};
+use covey_sim::{Observer, Round};
 use covey_trace::Workload;
+use covey_trace::results::Outcome;
 
 use crate::failed::Failed;
 use crate::violation::Violation;

@@ -1,8 +1,8 @@
 //! Emulated simulators and their policies, by the names that users give.
 
 use covey_core::suggest::did_you_mean;
-use covey_sim::Outcome;
 use covey_trace::Workload;
+use covey_trace::results::Outcome;
 
 use crate::error::EmulationError;
 use crate::philae_authors::{Estimate, Parameters};

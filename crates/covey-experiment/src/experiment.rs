@@ -7,8 +7,9 @@ use std::time::Instant;
 use covey_core::{AnyPolicy, Codec, Compression, Observed};
 use covey_report::{Run, RunInfo};
 use covey_sim::bound::{bounds, on_the_wire};
-use covey_sim::{Explainer, Explanation, Observer, Outcome, Round, SimError, Simulator};
+use covey_sim::{Explainer, Observer, Round, SimError, Simulator};
 use covey_topology::{Network, Tier};
+use covey_trace::results::{Explanation, Outcome};
 use covey_trace::{Availability, Workload};
 
 use crate::contender::Simulated;

@@ -5,7 +5,7 @@
 
 use covey_core::SplitMix;
 use covey_report::{Comparison, Run, RunInfo, html_page, write_file_atomically};
-use covey_sim::{CoflowOutcome, Outcome};
+use covey_trace::results::{CoflowOutcome, Outcome};
 use covey_trace::{Coflow, Flow, Workload};
 use std::error::Error;
 

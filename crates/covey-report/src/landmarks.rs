@@ -4,8 +4,8 @@
 use crate::run::weighted_mean;
 use crate::stats::mean;
 use crate::units::{counted, decimals, fixed, rate};
-use covey_sim::bound::Bounds;
 use covey_trace::Workload;
+use covey_trace::results::Bounds;
 use serde::Serialize;
 use std::fmt;
 

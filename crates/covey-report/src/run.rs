@@ -3,9 +3,9 @@
 use std::borrow::Cow;
 
 use crate::Error;
-use covey_sim::Outcome;
 use covey_topology::Tier;
 use covey_trace::Workload;
+use covey_trace::results::Outcome;
 
 /// Properties of a run besides its workload and its outcome.
 #[derive(Debug, Clone, PartialEq, Default)]

@@ -4,8 +4,8 @@ use crate::common::{comparison, fair, scf, workload};
 use covey_report::{
     Comparison, Error, Run, Summary, write_json, write_per_coflow_csv, write_per_flow_csv,
 };
-use covey_sim::Outcome;
 use covey_trace::Workload;
+use covey_trace::results::Outcome;
 use std::io;
 
 fn written(write: impl FnOnce(&mut Vec<u8>) -> io::Result<()>) -> String {

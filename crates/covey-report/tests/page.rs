@@ -5,8 +5,8 @@ use covey_report::{
     Appendix, Cell, CellKind, Comparison, Figure, Grid, Part, Plot, Row, Run, appendix_page,
     html_page,
 };
-use covey_sim::Outcome;
 use covey_trace::Workload;
+use covey_trace::results::Outcome;
 use std::collections::HashSet;
 
 /// The page without style sheet, script and version, with one line for each opening tag.

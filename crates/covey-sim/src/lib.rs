@@ -8,15 +8,13 @@ mod error;
 mod explanation;
 mod integration;
 mod observer;
-mod outcome;
 mod processors;
 mod queues;
 mod timeline;
 
 pub use engine::{Simulator, simulate};
 pub use error::SimError;
-pub use explanation::{Explainer, Explanation, Kind, Part, Reason};
+pub use explanation::Explainer;
 pub use observer::{Observer, Round};
-pub use outcome::{CoflowOutcome, CompressionOutcome, Outcome};
 pub use queues::{QueueLengths, Queues};
 pub use timeline::{Span, Timeline};

@@ -4,7 +4,8 @@
 use covey_core::{Ecmp, EcmpMode, Fabric, FatTree, LinkId, PortId, Routes};
 use covey_facebook_test::facebook_test;
 use covey_sched::bssi::Bssi;
-use covey_sim::bound::{Bounds, bounds, isolated_ccts_s, loads, uncoupled_cct_s};
+use covey_sim::bound::{bounds, isolated_ccts_s, loads, uncoupled_cct_s};
+use covey_trace::results::Bounds;
 use covey_trace::{Coflow, Flow, Workload};
 
 fn flow(src: u32, dst: u32, bytes: f64) -> Flow {

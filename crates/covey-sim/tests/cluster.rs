@@ -5,7 +5,8 @@ use crate::common::{
 };
 use covey_conformance::{rates_fit, same_again, workload_with_events};
 use covey_core::{Ecmp, EcmpMode, Fabric, FatTree, LinkId, PortId, Routes, SplitMix};
-use covey_sim::{Outcome, SimError, simulate};
+use covey_sim::{SimError, simulate};
+use covey_trace::results::Outcome;
 use covey_trace::transform::{Failures, failures};
 use covey_trace::{Attempt, ClusterEvent, Coflow, Flow, FlowOf, Happening, Part, Workload};
 use proptest::prelude::*;

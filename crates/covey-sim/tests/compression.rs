@@ -8,7 +8,8 @@ use covey_core::{
     Answer, AnyPolicy, CODECS, Codec, Compress, Fabric, Group, NonClairvoyant, Plan, Policy, Share,
     Time, View,
 };
-use covey_sim::{Observer, Outcome, Round, Simulator};
+use covey_sim::{Observer, Round, Simulator};
+use covey_trace::results::Outcome;
 use covey_trace::{Availability, Change, Coflow, Flow, Workload};
 use proptest::collection::vec;
 use proptest::prelude::*;

@@ -11,7 +11,8 @@ use covey_core::{
     SplitMix, Time,
 };
 use covey_facebook_test::facebook_test;
-use covey_sim::{Explainer, Explanation, Kind, Observer, Outcome, Part, Round, simulate};
+use covey_sim::{Explainer, Observer, Round, simulate};
+use covey_trace::results::{Explanation, Kind, Outcome, Part};
 use covey_trace::{Coflow, Flow, Workload};
 use proptest::prelude::*;
 

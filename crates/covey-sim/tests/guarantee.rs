@@ -7,7 +7,7 @@
 
 use crate::common::{Kind, cases, ccts, flow, run};
 use covey_core::{Fabric, PortId};
-use covey_sim::Outcome;
+use covey_trace::results::Outcome;
 use covey_trace::{Coflow, Workload};
 use proptest::prelude::*;
 

@@ -7,7 +7,8 @@ use std::path::Path;
 
 use crate::common::{ccts, flow, policy, served};
 use covey_core::Fabric;
-use covey_sim::{Observer, Outcome, Round, Simulator};
+use covey_sim::{Observer, Round, Simulator};
+use covey_trace::results::Outcome;
 use covey_trace::{Availability, Change, Coflow, Flow, Restart, Workload};
 
 /// A scenario as written.

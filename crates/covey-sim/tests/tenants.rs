@@ -1,7 +1,8 @@
 //! Tenants who share the network, under every policy.
 
 use covey_core::{Fabric, SplitMix, TenantId, for_each_tenant};
-use covey_sim::{Outcome, Simulator};
+use covey_sim::Simulator;
+use covey_trace::results::Outcome;
 use covey_trace::{Coflow, Flow, Workload};
 use proptest::prelude::*;
 use proptest::test_runner::RngSeed;

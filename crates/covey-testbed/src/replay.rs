@@ -6,8 +6,8 @@ use std::sync::atomic::Ordering;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, channel};
 use std::time::{Duration, Instant};
 
-use covey_sim::{CoflowOutcome, Outcome};
 use covey_trace::Workload;
+use covey_trace::results::{CoflowOutcome, Outcome};
 
 use crate::cluster::Cluster;
 use crate::error::TestbedError;

@@ -1,7 +1,7 @@
 //! Workloads: flows of coflows, with bytes, start times and ports.
 //!
 //! A [`Workload`] is plain data. Readers make one from a trace file, generators from a seed;
-//! the simulator and the statistics read it.
+//! the simulator and the statistics read it. What became of one is in [`results`].
 
 mod anonymise;
 mod availability;
@@ -18,6 +18,7 @@ mod open;
 mod random;
 mod read;
 pub mod records;
+pub mod results;
 mod shares;
 pub mod stats;
 pub mod text;

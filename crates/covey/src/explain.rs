@@ -6,8 +6,8 @@ use clap::Args;
 use covey_core::suggest::{did_you_mean, nearest};
 use covey_experiment::{Experiment, Scene, Setup};
 use covey_report::{Explained, Explanations, write_json};
-use covey_sim::Outcome;
 use covey_trace::Workload;
+use covey_trace::results::Outcome;
 
 use crate::experiment::Arguments;
 use crate::failure::Failure;
@@ -144,7 +144,7 @@ impl Explain {
 /// Indices of the coflows with the longest completion times, the longest first; ties in order of the trace.
 fn slowest(outcome: &Outcome, count: usize) -> Vec<u32> {
     let mut all: Vec<(f64, u32)> =
-        outcome.coflows.iter().map(covey_sim::CoflowOutcome::cct_s).zip(0..).collect();
+        outcome.coflows.iter().map(covey_trace::results::CoflowOutcome::cct_s).zip(0..).collect();
     all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
     all.into_iter().take(count).map(|(_, index)| index).collect()
 }

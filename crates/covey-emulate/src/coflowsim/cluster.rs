@@ -1,8 +1,8 @@
 //! The coflows of a run, and the loop over epochs and quanta.
 
-use covey_sim::{CoflowOutcome, Outcome};
 use covey_trace::Workload;
 use covey_trace::java_random::JavaRandom;
+use covey_trace::results::{CoflowOutcome, Outcome};
 
 use super::job::Job;
 use super::live::{Ledger, Live};

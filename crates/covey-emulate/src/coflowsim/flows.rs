@@ -1,7 +1,7 @@
 //! The run of a policy that does not distinguish coflows: FAIR and PFP.
 
-use covey_sim::Outcome;
 use covey_trace::Workload;
+use covey_trace::results::Outcome;
 
 use super::cluster::{Cluster, Tally, unfinished};
 use super::moving::{Ended, Moving};

@@ -1,7 +1,7 @@
 //! The policies of CoflowSim.
 
-use covey_sim::Outcome;
 use covey_trace::Workload;
+use covey_trace::results::Outcome;
 
 use super::cluster::{Cluster, Sharing};
 use super::dark::Dark;

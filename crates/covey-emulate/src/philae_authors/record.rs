@@ -1,6 +1,6 @@
 //! The starts and ends of coflows and flows, and the program's estimates.
 
-use covey_sim::{CoflowOutcome, Outcome};
+use covey_trace::results::{CoflowOutcome, Outcome};
 
 use super::coflow::Job;
 

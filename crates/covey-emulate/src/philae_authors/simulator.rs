@@ -1,7 +1,7 @@
 //! The loop over cycles.
 
-use covey_sim::Outcome;
 use covey_trace::Workload;
+use covey_trace::results::Outcome;
 
 use super::coflow::Job;
 use super::parameters::{Order, Parameters};

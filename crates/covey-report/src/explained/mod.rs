@@ -5,8 +5,8 @@ mod words;
 
 use crate::Run;
 use covey_core::{Fabric, LinkId, Unit};
-use covey_sim::{Explanation, Kind, Reason};
 use covey_trace::Workload;
+use covey_trace::results::{Explanation, Kind, Reason};
 use serde::{Serialize, Serializer};
 
 /// How the completion time of a coflow came about under a policy. `Serialize` gives its object of `explain --json`.
@@ -91,7 +91,7 @@ impl Explained {
         });
         let parents_s = explanation.release_s - coflow.arrival_s;
         let waited = last.filter(|_| parents_s > 0.0);
-        let part = |part: &covey_sim::Part| ExplainedPart {
+        let part = |part: &covey_trace::results::Part| ExplainedPart {
             kind: part.kind,
             s: part.seconds,
             coflow: part.other.map(name),

@@ -3,7 +3,7 @@
 use super::{Explained, Explanations};
 use crate::palette::{COLOURS, DARK_PAGE};
 use crate::units::{decimals, fixed};
-use covey_sim::Kind;
+use covey_trace::results::Kind;
 use maud::{Markup, PreEscaped, html};
 
 /// The width of the drawing, of a bar, and the height of a bar with its name.

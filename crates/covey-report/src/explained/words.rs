@@ -2,7 +2,7 @@
 
 use super::{Explained, ExplainedPart, ExplainedReason, Explanations};
 use crate::units::{bytes, decimals, fixed};
-use covey_sim::Kind;
+use covey_trace::results::Kind;
 use std::fmt::{self, Write};
 
 /// The number of parts that a sentence names, and the number of rows of a table.

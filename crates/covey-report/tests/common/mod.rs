@@ -2,7 +2,7 @@
 //! two policies. Some names need escaping.
 
 use covey_report::{Comparison, Run, RunInfo};
-use covey_sim::{CoflowOutcome, Outcome};
+use covey_trace::results::{CoflowOutcome, Outcome};
 use covey_trace::{Coflow, Flow, Workload};
 
 pub fn workload() -> Workload {

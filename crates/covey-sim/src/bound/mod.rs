@@ -74,23 +74,12 @@ pub use uncoupled::uncoupled_cct_s;
 
 use covey_core::state::Registration;
 use covey_core::{Compression, Fabric, PortId};
+use covey_trace::results::Bounds;
 use covey_trace::{Availability, Workload};
 use links::Links;
 
 /// Share of a bound by which it is lowered; far above possible rounding errors.
 const MARGIN: f64 = 1e-9;
-
-/// Lower bounds, in seconds, that no schedule can beat.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Bounds {
-    /// Mean over the coflows of the time each would take alone in the network.
-    pub isolated_s: f64,
-    /// Bound on the mean CCT that accounts for coflows sharing one link, the one that gives the
-    /// largest bound.
-    pub single_port_s: f64,
-    /// Bound on the mean CCT that accounts for coflows sharing links; never below the others.
-    pub mean_cct_s: f64,
-}
 
 /// The workload with the bytes of compressed flows. A flow counts as compressed if that ever pays,
 /// with the greatest share of the sender's processor; where the decision depends on the bandwidth that

@@ -3,7 +3,7 @@
 use covey_core::{Compressed, Time};
 use covey_trace::Workload;
 
-use crate::outcome::{CoflowOutcome, CompressionOutcome, Outcome};
+use covey_trace::results::{CoflowOutcome, CompressionOutcome, Outcome};
 
 /// The outcome so far.
 #[derive(Debug, Default)]

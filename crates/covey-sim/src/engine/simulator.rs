@@ -9,7 +9,7 @@ use covey_trace::{Availability, Workload};
 use super::world::{Parts, SimulatedWorld};
 use crate::error::SimError;
 use crate::observer::{Observer, Round};
-use crate::outcome::Outcome;
+use covey_trace::results::Outcome;
 
 /// Maximum number of rounds in a row in which no flow sends and no event is due, or that are at one
 /// time. A policy that needs more will never serve again.

@@ -30,7 +30,6 @@
 //! those with a share stand beside each other and before those without; among all flows in an order, by that order.
 //! Tenants stand beside each other.
 
-mod kinds;
 mod standing;
 mod sums;
 mod users;
@@ -41,10 +40,10 @@ use std::ops::ControlFlow;
 use covey_core::{Fabric, FlowId, LinkId, PortId};
 use covey_trace::Workload;
 
-pub use kinds::{Explanation, Kind, Part, Reason};
+use covey_trace::results::{Explanation, Kind, Reason};
 
 use crate::observer::{Observer, Round};
-use crate::outcome::Outcome;
+use covey_trace::results::Outcome;
 use standing::Standings;
 use sums::{Slice, Sums};
 use users::{User, Users, last_flow};

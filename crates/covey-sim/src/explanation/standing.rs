@@ -7,8 +7,8 @@ use covey_alloc::{Running, RunningFlows};
 use covey_core::state::State;
 use covey_core::{CoflowId, Criterion, FlowId, Group, Layers, LinkId, Ranking, Rule, Time};
 
-use super::kinds::{Kind, Reason};
 use crate::observer::Round;
+use covey_trace::results::{Kind, Reason};
 
 /// How another flow stands to a flow in the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]

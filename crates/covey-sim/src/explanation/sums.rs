@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 
 use covey_core::LinkId;
 
-use super::kinds::{Kind, Part, Reason};
+use covey_trace::results::{Kind, Part, Reason};
 
 /// What a part of the time from a round on goes to.
 #[derive(Debug, Clone, Copy)]

@@ -11,7 +11,8 @@ pub use covey_conformance::{
     Kind, as_trace, ccts, fabric, fabric_with_inner_links, flow, same_time, served, workload,
 };
 use covey_core::{AnyPolicy, Fabric};
-use covey_sim::{Outcome, simulate};
+use covey_sim::simulate;
+use covey_trace::results::Outcome;
 use covey_trace::{Workload, read_path};
 use proptest::prelude::ProptestConfig;
 

@@ -10,7 +10,7 @@ use covey_reproduce::report::{Method, Report, TESTBED_RATE_BPS};
 use covey_reproduce::reproduction::{
     MIN_LIVE_S, Reproduction, Scope, items, replays_trace, replays_trace_live,
 };
-use covey_sim::CoflowOutcome;
+use covey_trace::results::CoflowOutcome;
 
 use super::process;
 use super::testbed::Emulated;
