@@ -17,8 +17,8 @@ build() {
 case ${1:-} in
 '')
     echo 'make measure WHAT=…'
-    sed -n 's/^\([a-z-]*\)) # /\1|/p' "$0" | while IFS='|' read -r name what; do
-        printf '    %-15s  %s\n' "$name" "$what"
+    sed -n 's/^\([a-z-]*\)) # /\1|/p' scripts/measure.sh | while IFS='|' read -r name what; do
+        printf '    %-16s  %s\n' "$name" "$what"
     done
     ;;
 simulator) # docs/measurements/simulator.md, without how costs grow

@@ -20,8 +20,8 @@ dead() {
 case ${1:-} in
 '')
     echo 'make slow WHAT=…'
-    sed -n 's/^\([a-z-]*\)) # /\1|/p' "$0" | while IFS='|' read -r name what; do
-        printf '    %-15s  %s\n' "$name" "$what"
+    sed -n 's/^\([a-z-]*\)) # /\1|/p' scripts/slow.sh | while IFS='|' read -r name what; do
+        printf '    %-16s  %s\n' "$name" "$what"
     done
     ;;
 ignored) # all tests that are marked as slow; needs the Facebook trace

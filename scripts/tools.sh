@@ -16,6 +16,15 @@ leave_out() {
 command -v apt-get >/dev/null || leave_out 'there is no apt-get'
 export DEBIAN_FRONTEND=noninteractive
 install() {
-    apt-get install --yes --no-install-recommends "${missing[@]}" >/dev/null 2>&1
+    apt-get install --yes --no-install-recommends "$@" >/dev/null 2>&1
 }
-install || { apt-get update >/dev/null 2>&1 && install; } || leave_out 'apt-get failed'
+if ! install "${missing[@]}"; then
+    apt-get update >/dev/null 2>&1 || true
+    # Each by itself: not every system has each of them.
+    failed=()
+    for package in "${missing[@]}"; do
+        install "$package" || failed+=("$package")
+    done
+    missing=(${failed[@]+"${failed[@]}"})
+    [[ ${#missing[@]} -eq 0 ]] || leave_out 'apt-get failed'
+fi

@@ -111,6 +111,7 @@ pub fn policy(object: &Bound<'_, PyAny>, halt: Arc<Halt>) -> PyResult<AnyPolicy>
             regroups: knows == Unlabelled::NAME,
             in_turn: false,
             start_small: 0,
+            communities: false,
         },
         link_thresholds: object.getattr("link_thresholds")?.extract()?,
         handlers,

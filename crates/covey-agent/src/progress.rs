@@ -16,7 +16,7 @@ pub struct Progress {
     /// Flows that an application has opened (true), or that no application has open any more (false), in order.
     pub opened: Vec<(FlowName, bool)>,
     /// Flows that have begun and that no application has named. From now on their numbers name them
-    /// ([`FlowName::of_number`]).
+    /// ([`FlowName::Number`]).
     pub appeared: Vec<Appearance>,
     /// Whether the enforcer has not looked at flows this time: then it does not know whether they have sent something.
     pub has_not_looked: bool,

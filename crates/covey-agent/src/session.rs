@@ -332,9 +332,9 @@ async fn talk(
             _ = ticks.tick() => {
                 take_progress(agent, joining, enforcer, host.started, &mut out);
                 if host.meter.is_due()
-                    && let Some(service) = host.meter.measure(agent.take_compressed_s())
+                    && let Some(share) = host.meter.measure(agent.take_compressed_s())
                 {
-                    agent.idle(service, &mut out);
+                    agent.idle(share, &mut out);
                 }
                 if agent.tells_of_links() {
                     out.extend(host.links.measure().map(FromAgent::Links));

@@ -112,7 +112,8 @@ fn the_coordinator_reaches_the_applications_of_every_enforcer_that_needs_root() 
     }
     let can = Command::new("unshare").args(["-n", "true"]).output();
     if !can.is_ok_and(|output| output.status.success()) {
-        assert!(std::env::var_os("SKIP_NOTHING").is_none(), "`unshare -n true` fails");
+        let must_run = std::env::var_os("SKIP_NOTHING").is_some();
+        assert!(!(must_run && rustix::process::geteuid().is_root()), "`unshare -n true` fails");
         // Not `eprintln!`: the output of a passing test is not shown.
         let what = "skipped: enforcers that need root are not tested: unshare -n fails";
         writeln!(std::io::stderr(), "{what}").expect("standard error");

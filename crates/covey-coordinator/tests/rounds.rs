@@ -158,9 +158,9 @@ fn a_host_hears_of_another_layer_though_the_rate_stays() {
 }
 
 impl World {
-    fn idle(&mut self, port: usize, service: f64) {
+    fn idle(&mut self, port: usize, share: f64) {
         let mut out = Vec::new();
-        self.wired.agents[port].idle(service, &mut out);
+        self.wired.agents[port].idle(share, &mut out);
         self.wired.say(port, out);
         self.wired.settle();
     }
@@ -196,7 +196,7 @@ fn flows_are_compressed_where_a_processor_is_idle_and_faster_than_the_network() 
 
 #[test]
 fn compressing_is_compared_with_what_coflows_before_leave() {
-    // The first coflow services a receiver and leaves half of host 0's link, of which 60 % of a slow processor is faster.
+    // The first coflow shares a receiver and leaves half of host 0's link, of which 60 % of a slow processor is faster.
     for (policy, second) in [("fvdf", Some(CodecName::Lz4)), ("fvdf:bandwidth=capacity", None)] {
         let mut world = World::new(policy, 4);
         world.idle(0, 0.6);

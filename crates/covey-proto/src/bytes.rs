@@ -79,9 +79,9 @@ impl<'a> Reader<'a> {
         Some(FlowName::decoded(self.u64()?, self.u32()?))
     }
 
-    /// The name of a flow that can have no other one.
+    /// The coflow and the index of a flow, where a flow has no other name. Any index is one.
     pub(crate) fn key(&mut self) -> Option<FlowKey> {
-        self.name()?.key()
+        Some(FlowKey { coflow: self.u64()?, flow: self.u32()? })
     }
 
     pub(crate) fn id(&mut self) -> Option<FlowId> {

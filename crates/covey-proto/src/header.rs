@@ -120,10 +120,7 @@ impl FlowHeader {
         };
         let mut rest = Reader::new(rest);
         let short = || bad("length", HEADER as u8);
-        // An index that no coflow has is how messages say that a name is of another kind.
-        let name = rest.name().ok_or_else(short)?;
-        let index = || HeaderError::Field { field: "flow", found: name.encoded().1.into() };
-        let key = name.key().ok_or_else(index)?;
+        let key = rest.key().ok_or_else(short)?;
         let bytes = rest.u64().ok_or_else(short)?;
         let bytes = match (sized, bytes) {
             (0, 0) => None,

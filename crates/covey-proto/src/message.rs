@@ -37,7 +37,7 @@ impl Service {
 pub struct Entry {
     /// Which flow.
     pub key: FlowName,
-    /// How. The rate is above zero.
+    /// How: with a rate above zero in a schedule; applications are also told of flows that wait.
     pub service: Service,
 }
 

@@ -15,12 +15,12 @@ use proptest::collection::vec;
 use proptest::prelude::*;
 
 fn key() -> impl Strategy<Value = FlowKey> {
-    (any::<u64>(), 0..u32::MAX - 1).prop_map(|(coflow, flow)| FlowKey { coflow, flow })
+    (any::<u64>(), any::<u32>()).prop_map(|(coflow, flow)| FlowKey { coflow, flow })
 }
 
 fn flow_name() -> impl Strategy<Value = FlowName> {
     prop_oneof![
-        key().prop_map(FlowName::Key),
+        (any::<u64>(), any::<u32>()).prop_map(|(number, index)| FlowName::decoded(number, index)),
         any::<u64>().prop_map(|id| FlowName::Id(FlowId(id))),
         any::<u64>().prop_map(FlowName::Number),
     ]

@@ -66,6 +66,12 @@ fn flow_name(random: &mut SplitMix, known: u64) -> FlowName {
     }
 }
 
+/// The same bytes where a flow is named by its coflow and its index alone.
+fn as_key(name: FlowName) -> FlowKey {
+    let (coflow, flow) = name.encoded();
+    FlowKey { coflow, flow }
+}
+
 /// A JSON value that stands where a number should.
 fn value(random: &mut SplitMix) -> Value {
     match random.below(12) {
@@ -161,8 +167,7 @@ fn from_agent(random: &mut SplitMix, known: u64) -> FromAgent {
         7 => {
             let side = if random.below(2) == 0 { Side::Sends } else { Side::Receives };
             let opening = |key| FlowOpening { key, side, bytes: 1e9 };
-            let keys = keys(random).into_iter().filter_map(FlowName::key);
-            FromAgent::Opened(keys.map(opening).collect())
+            FromAgent::Opened(keys(random).into_iter().map(as_key).map(opening).collect())
         }
         8 => FromAgent::Checked { refused: u64::MAX, unproven: name(random, 9) },
         9 | 10 => {
@@ -186,7 +191,7 @@ fn from_agent(random: &mut SplitMix, known: u64) -> FromAgent {
 
 fn from_app(random: &mut SplitMix, known: u64) -> FromApp {
     let names: Vec<FlowName> = (0..random.below(4)).map(|_| flow_name(random, known)).collect();
-    let keys = || names.iter().filter_map(|name| name.key()).collect();
+    let keys = || names.iter().copied().map(as_key).collect();
     let mut bytes = || number(random);
     match names.len() % 4 {
         0 => FromApp::Opened(keys()),
