@@ -399,4 +399,16 @@ mod tests {
         assert_eq!(watch.take_news(), None);
         assert_eq!(watch.idle().next(), None);
     }
+
+    #[test]
+    fn a_number_is_no_coflow() {
+        let mut watch = watch(&[A, B]);
+        let number = FlowName::Number(1);
+        watch.opened(number);
+        watch.closed(number);
+        assert_eq!(watch.take_news(), flows(&[(number, Use::Closed)]));
+        watch.over(1);
+        assert!(watch.is_unused(number));
+        assert_eq!(watch.kept(), [1]);
+    }
 }
