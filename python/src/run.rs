@@ -16,10 +16,11 @@ use covey_report::{
     Bin, Column, Explained, Run, RunInfo, Summary, Values, html_page, mean_cct_by_bin, per_coflow,
     per_flow, write_file_atomically,
 };
-use covey_sim::{Observer, Round, Span, Timeline};
+use covey_sim::{Observer, Round, Timeline};
 use covey_topology::Network;
 use covey_trace::Workload;
 use covey_trace::results::Outcome;
+use covey_trace::results::Span;
 use pyo3::exceptions::{PyIndexError, PyKeyError, PyOSError, PyRuntimeError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyString};

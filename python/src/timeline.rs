@@ -4,8 +4,8 @@ use std::collections::{BTreeMap, HashMap};
 use std::ops::Range;
 
 use covey_report::{Column, Values};
-use covey_sim::Span;
 use covey_trace::Workload;
+use covey_trace::results::Span;
 use pyo3::prelude::*;
 
 use crate::frame::Frame;

@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 use std::io::{self, Write};
 
 use covey_core::{Fabric, PortId};
-use covey_sim::{QueueLengths, Span};
+use covey_trace::results::{QueueLengths, Span};
 
 use crate::Run;
 use crate::explained::link_name;
@@ -143,8 +143,8 @@ impl Trace {
     }
 }
 
-/// Writes a run on `fabric` for Perfetto's viewer: what [`Timeline`](covey_sim::Timeline) and
-/// [`Queues`](covey_sim::Queues) have recorded of it.
+/// Writes a run on `fabric` for Perfetto's viewer: what `covey_sim::Timeline` and
+/// `covey_sim::Queues` have recorded of it.
 ///
 /// # Errors
 /// The errors of writing to `out`.

@@ -16,5 +16,5 @@ pub use engine::{Simulator, simulate};
 pub use error::SimError;
 pub use explanation::Explainer;
 pub use observer::{Observer, Round};
-pub use queues::{QueueLengths, Queues};
-pub use timeline::{Span, Timeline};
+pub use queues::Queues;
+pub use timeline::Timeline;

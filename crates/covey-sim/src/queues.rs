@@ -3,17 +3,9 @@
 use std::ops::ControlFlow;
 
 use covey_core::Group;
+use covey_trace::results::QueueLengths;
 
 use crate::observer::{Observer, Round};
-
-/// From a time on, so many coflows are in each queue.
-#[derive(Debug, Clone, PartialEq)]
-pub struct QueueLengths {
-    /// In seconds since the start of the trace.
-    pub from_s: f64,
-    /// By queue: coflows that the plan serves as a whole in the layer of this number.
-    pub coflows: Vec<u32>,
-}
 
 /// Records the lengths of queues, which are the layers of the plan.
 #[derive(Debug, Default)]

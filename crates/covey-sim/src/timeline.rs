@@ -4,27 +4,13 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
 use covey_core::{CoflowId, Time};
+use covey_trace::results::Span;
 
 use crate::observer::{Observer, Round};
 
 /// Rates that differ by a smaller share of each other are equal; a smaller share of a link counts
 /// as zero.
 const NEGLIGIBLE: f64 = 1e-9;
-
-/// A time in which a coflow sends out of a port at one rate.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Span {
-    /// Index of the coflow in the workload.
-    pub coflow: u32,
-    /// The sending port.
-    pub port: u32,
-    /// Begin of the span, in seconds since the start of the trace.
-    pub start_s: f64,
-    /// End of the span, in seconds since the start of the trace.
-    pub end_s: f64,
-    /// Bytes per second, of all flows of the coflow out of the port together.
-    pub rate: f64,
-}
 
 /// Records the spans of a simulation. Of a policy that puts flows into groups of its own, spans are still those of the
 /// workload's coflows.

@@ -1,8 +1,9 @@
 //! The spans of a timeline add up to the bytes sent, and no port exceeds its capacity.
 
 use crate::common::{Kind, as_trace, policies, policy};
-use covey_sim::{Span, Timeline, simulate};
+use covey_sim::{Timeline, simulate};
 use covey_trace::Workload;
+use covey_trace::results::Span;
 use proptest::prelude::*;
 
 /// Bytes in the trace that a coflow sends out of a port.

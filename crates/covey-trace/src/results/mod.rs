@@ -3,7 +3,9 @@
 mod bounds;
 mod explanation;
 mod outcome;
+mod over_time;
 
 pub use bounds::Bounds;
 pub use explanation::{Explanation, Kind, Part, Reason};
 pub use outcome::{CoflowOutcome, CompressionOutcome, Outcome};
+pub use over_time::{QueueLengths, Span};
