@@ -146,8 +146,10 @@ class Tenant:
 class Coordinator:
     """A coordinator on the switch, and agents that attach to hosts."""
 
-    def __init__(self, network: Network, covey: Path, folder: Path, rate: str, policy: str) -> None:
-        self._network, self._covey, self._folder = network, covey, folder
+    def __init__(
+        self, network: Network, covey: Path, folder: Path, rate: str, policy: str, port: int = 7420
+    ) -> None:
+        self._network, self._covey, self._folder, self._port = network, covey, folder, port
         self._words = ["--ports", HOSTS, "--port-rate", rate, "--policy", policy]
         self._words += ["--idle-after", IDLE_AFTER]
         self.agents: list[subprocess.Popen[str]] = []
@@ -160,7 +162,8 @@ class Coordinator:
 
     def start(self) -> None:
         """Start it."""
-        what = [*self._words, "--clients", f"{SWITCH}:7420", "--agents", f"{SWITCH}:7421"]
+        what = [*self._words, "--clients", f"{SWITCH}:{self._port}"]
+        what += ["--agents", f"{SWITCH}:{self._port + 1}"]
         log = (self._folder.parent / "coordinator.log").open("a")
         self.process = self._network.start(
             "s", self._covey, "serve", "--data", self._folder, *what, stderr=log
@@ -173,19 +176,27 @@ class Coordinator:
         """The plug-in's."""
         return {
             "spark.plugins": "org.covey.spark.CoveyPlugin",
-            "spark.covey.coordinator": f"https://{SWITCH}:7420",
+            "spark.covey.coordinator": f"https://{SWITCH}:{self._port}",
+            "spark.covey.hosts": ",".join(f"{Network.address(k)}={k}" for k in range(HOSTS)),
             "spark.covey.token.file": self._folder / "token",
             "spark.driver.extraJavaOptions": f"{QUICK} -Djavax.net.ssl.trustStore={self._trusted}"
             f" -Djavax.net.ssl.trustStorePassword={PASSWORD}",
         }
 
     def attach(self) -> None:
-        """Start the agents."""
+        """Start agents that attach to hosts."""
+        self._start_agents("attach", "--host")
+
+    def start_agents(self) -> None:
+        """Start agents that do nothing to flows."""
+        self._start_agents("agent", "--enforcer", "none")
+
+    def _start_agents(self, *words: object) -> None:
         for host in range(HOSTS):
-            words = ["--host", "--port", host, "--coordinator", f"{SWITCH}:7421"]
+            what = ["--port", host, "--coordinator", f"{SWITCH}:{self._port + 1}"]
             shown = ["--credentials", self._folder / "agents" / str(host)]
             log = (self._folder.parent / f"agent-{host}.log").open("a")
-            command = [self._covey, "attach", *words, *shown]
+            command = [self._covey, *words, *what, *shown]
             self.agents.append(self._network.start(host, *command, stderr=log))
         time.sleep(1)
 

@@ -1,13 +1,18 @@
 #!/usr/bin/env python3
 """Two tenants of Spark on shaped links: an analyst's small joins beside a large one.
 
-    examples/spark/demo.py COVEY [--spark 4.2.0] [--pairs 5] [--rate 20] [--scale 0.2] [--one]
+    examples/spark/demo.py COVEY [--spark 4.2.0] [--pairs 5] [--rate 20] [--scale 0.2] [--one|--check|--overhead]
 
 Three hosts and a switch are network namespaces; each host has a link of RATE Mbit/s, a worker of
 Spark, and `covey attach`. The tables are those of TPC-H. Both joins have divided their tables
 before, so that what is measured is the reading of shuffles. In each pair they run twice, in random
 order: without Covey (`off`), and with the plug-in's mode `label` under `coda`. With --one both are
-jobs of one application. Prints a table, with 95 % intervals over the pairs, and timelines.
+jobs of one application. Prints a table, with 95 % intervals over the pairs, timelines, and what
+`covey whatif` predicts from the logs of `off`.
+
+With --check the queries of TPC-H run in all modes of the plug-in on fast links, while an executor, an
+agent and the coordinators are killed; their results are compared. With --overhead a join runs in
+random order in three modes, and the times are compared with those without the plug-in.
 
 Needs Linux, root, iproute2, util-linux, BPF, Java 17 with keytool, Maven, and what pip fetches. All
 else is gone at the end.
@@ -16,7 +21,7 @@ else is gone at the end.
 from __future__ import annotations
 
 import argparse
-import math
+import csv
 import os
 import random
 import shutil
@@ -32,6 +37,7 @@ from typing import Any
 
 from cluster import ROOT, Cluster, Coordinator, Tenant
 from lib.network import Network, run
+from modes import Modes, interval
 
 LARGE = """
 select l.*, o_comment from lineitem l join orders on l_orderkey = o_orderkey
@@ -42,8 +48,6 @@ where pmod(xxhash64(c_name, o_orderkey, o_totalprice), 2) = 0"""
 SMALLS = 3
 HEAD_START_S = 3.0
 MODES = ("off", "label")
-# Quantiles of Student's t, at 0.975, by degrees of freedom.
-T = [math.inf, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14]
 
 
 def missing() -> list[str]:
@@ -120,16 +124,6 @@ class Round:
             return " " * round(begin * places) + "█" * max(1, round((end - begin) * places))
 
         return [f"  {name:8} {bar(*span)} {span[1] - span[0]:.1f} s" for name, span in spans.items()]
-
-
-def interval(ratios: list[float]) -> str:
-    """Return the geometric mean, and its 95 % interval."""
-    logs = [math.log(ratio) for ratio in ratios]
-    mean = statistics.mean(logs)
-    if len(logs) < 2:
-        return f"{math.exp(mean):.2f}"
-    half = T[min(len(logs), len(T)) - 1] * statistics.stdev(logs) / math.sqrt(len(logs))
-    return f"{math.exp(mean):.2f} ({math.exp(mean - half):.2f} to {math.exp(mean + half):.2f})"
 
 
 def rounds(
@@ -209,8 +203,33 @@ def measure(options: argparse.Namespace, python: Path, folder: Path) -> int:
         results |= {("large", r.results[-1]) for pair in done for r in pair.values()}
         for tenant in {id(it): it for it in tenants.values()}.values():
             tenant.stop()
-    print("\nThe results are equal." if len(results) == 2 else f"\nResults differ: {results}")
+        print("\nThe results are equal." if len(results) == 2 else f"\nResults differ: {results}")
+        off = [tenants["off", who].log for who in ("large", "analyst")]
+        predict(options, off, done)
     return 0 if len(results) == 2 else 1
+
+
+def predict(options: argparse.Namespace, logs: list[Path], done: list[dict[str, Round]]) -> None:
+    """Print what `covey whatif` says of the logs of `off` alone, beside what was measured."""
+    jobs = logs[0].parent / "jobs.csv"
+    what = ["--link-rate", f"{options.rate}mbps", "--policies", "fair,coda:labels=true"]
+    command = [options.covey, "whatif", *logs, *what, "--per-job", jobs]
+    subprocess.run([str(word) for word in command], check=True, capture_output=True)
+    with jobs.open() as rows:
+        read = list(csv.DictReader(rows))
+
+    def mean_s(log: Path, policy: str, count: int) -> float:
+        of = [it for it in read if it["file"] == str(log) and it["policy"] == policy]
+        last = sorted(of, key=lambda it: int(it["job"]))[-count:]
+        return statistics.mean((float(it["job_s_least"]) + float(it["job_s_most"])) / 2 for it in last)
+
+    print("\n| join | off / label by whatif | measured | error, % |\n|---|--:|--:|--:|")
+    for name, log, count in (("large", logs[0], 1), ("small", logs[1], SMALLS)):
+        off, label = (mean_s(log, it, count * len(done)) for it in ("fair", "coda:labels=true"))
+        pairs = [[it[mode].mean() if name == "small" else it[mode].large[1] for mode in MODES] for it in done]
+        found = statistics.geometric_mean(a / b for a, b in pairs)
+        error = 100 * (off / label / found - 1)
+        print(f"| {name} | {off / label:.2f} | {found:.2f} | {error:+.0f} |")
 
 
 def main() -> int:
@@ -221,7 +240,10 @@ def main() -> int:
     parser.add_argument("--pairs", type=int, default=5)
     parser.add_argument("--rate", type=int, default=20, help="of each link, in Mbit/s")
     parser.add_argument("--scale", default="0.2", help="of TPC-H; 1 is a gigabyte")
-    parser.add_argument("--one", action="store_true", help="both are jobs of one application")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--one", action="store_true", help="both are jobs of one application")
+    how.add_argument("--check", action="store_true", help="compare the results of TPC-H in all modes")
+    how.add_argument("--overhead", action="store_true", help="measure what idle modes cost")
     where = ROOT / "target/spark-demo"
     parser.add_argument("--folder", type=Path, default=where, help="for what was fetched and made")
     parser.add_argument("--logs", type=Path, help="a folder that keeps the logs of Spark and Covey")
@@ -235,6 +257,10 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = options.logs or Path(name)
         (folder / "work").mkdir(parents=True)
+        if options.check or options.overhead:
+            data = tables(options.folder, python, options.scale)
+            with Modes(options.covey, python, folder, data, jar(options.spark)) as modes:
+                return modes.check() if options.check else modes.overhead(SMALL, options.pairs)
         return measure(options, python, folder)
 
 

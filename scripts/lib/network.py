@@ -69,12 +69,11 @@ class Network(contextlib.AbstractContextManager["Network"]):
         self._processes.append(process)
         return process
 
-    def _pids(self) -> list[int]:
-        names = [f"{self.name}{part}" for part in ("s", *range(HOSTS))]
-        known = {path.name for path in os.scandir("/run/netns")}
-        listed = [["ip", "netns", "pids", name] for name in names if name in known]
-        texts = [subprocess.run(it, capture_output=True, text=True).stdout for it in listed]
-        return [int(pid) for pid in " ".join(texts).split()]
+    def pids(self, where: object) -> list[int]:
+        """Return the processes of a host, or of the switch (s)."""
+        command = ["ip", "netns", "pids", f"{self.name}{where}"]
+        listed = subprocess.run(command, capture_output=True, text=True, check=False)
+        return [int(pid) for pid in listed.stdout.split()]
 
     def __exit__(self, *_: object) -> None:
         for process in self._processes:
@@ -82,7 +81,7 @@ class Network(contextlib.AbstractContextManager["Network"]):
             process.wait()
         # What these have started.
         for _ in range(50):
-            pids = self._pids()
+            pids = [pid for part in ("s", *range(HOSTS)) for pid in self.pids(part)]
             for pid in pids:
                 with contextlib.suppress(ProcessLookupError):
                     os.kill(pid, signal.SIGKILL)
