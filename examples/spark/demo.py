@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
 """Two tenants of Spark on shaped links: an analyst's small joins beside a large one.
 
-    examples/spark/demo.py COVEY [--spark 4.2.0] [--pairs 5] [--rate 20] [--scale 0.2] [--one|--check|--overhead]
+    examples/spark/demo.py COVEY [--spark 4.2.0] [--pairs 5] [--rate 20] [--scale 0.2]
+        [--one|--check|--overhead]
 
 Three hosts and a switch are network namespaces; each host has a link of RATE Mbit/s, a worker of
 Spark, and `covey attach`. The tables are those of TPC-H. Both joins have divided their tables
@@ -115,6 +116,10 @@ class Round:
         """Return the mean time of the small joins."""
         return statistics.mean(end - begin for begin, end in self.small)
 
+    def large_s(self) -> float:
+        """Return the time of the large join."""
+        return self.large[1]
+
     def timeline(self, width_s: float) -> list[str]:
         """Return a line for each join."""
         spans = {"large": self.large} | {f"small {k + 1}": it for k, it in enumerate(self.small)}
@@ -139,7 +144,8 @@ def rounds(
                 coordinator.attach()
             both[mode] = Round(tenants[mode, "large"], tenants[mode, "analyst"])
             coordinator.detach()
-            say(f"pair {pair + 1}, {mode}: large {both[mode].large[1]:.1f} s, small {both[mode].mean():.2f} s")
+            large_s, small_s = both[mode].large[1], both[mode].mean()
+            say(f"pair {pair + 1}, {mode}: large {large_s:.1f} s, small {small_s:.2f} s")
         done.append(both)
     return done
 
@@ -226,8 +232,8 @@ def predict(options: argparse.Namespace, logs: list[Path], done: list[dict[str, 
     print("\n| join | off / label by whatif | measured | error, % |\n|---|--:|--:|--:|")
     for name, log, count in (("large", logs[0], 1), ("small", logs[1], SMALLS)):
         off, label = (mean_s(log, it, count * len(done)) for it in ("fair", "coda:labels=true"))
-        pairs = [[it[mode].mean() if name == "small" else it[mode].large[1] for mode in MODES] for it in done]
-        found = statistics.geometric_mean(a / b for a, b in pairs)
+        took = Round.mean if name == "small" else Round.large_s
+        found = statistics.geometric_mean(took(it["off"]) / took(it["label"]) for it in done)
         error = 100 * (off / label / found - 1)
         print(f"| {name} | {off / label:.2f} | {found:.2f} | {error:+.0f} |")
 

@@ -70,7 +70,8 @@ class Modes(contextlib.ExitStack):
             differ = [mode for mode, it in found.items() if it[1] != found["off"][1]]
             status |= bool(differ)
             times = ", ".join(f"{mode} {took:.1f} s" for mode, (took, _) in found.items())
-            print(f"{number:2}: {'not the same: ' + str(differ) if differ else 'the same'} ({times})", flush=True)
+            result = f"not the same: {', '.join(differ)}" if differ else "the same"
+            print(f"{number:2}: {result} ({times})", flush=True)
         return status
 
     def _kill_executors(self) -> str:
