@@ -211,7 +211,8 @@ def measure(options: argparse.Namespace, python: Path, folder: Path) -> int:
             tenant.stop()
         print("\nThe results are equal." if len(results) == 2 else f"\nResults differ: {results}")
         off = [tenants["off", who].log for who in ("large", "analyst")]
-        predict(options, off, done)
+        if not options.one:
+            predict(options, off, done)
     return 0 if len(results) == 2 else 1
 
 
