@@ -1,4 +1,5 @@
-//! Sets the cfg `facebook_trace` if the public Facebook trace is beside the checkout, and `spark_logs` if logs of Spark are.
+//! Sets the cfg `facebook_trace` if the public Facebook trace is beside the checkout, and
+//! `spark_logs` if logs of Spark are.
 
 use std::path::Path;
 

@@ -1,5 +1,5 @@
-//! Whatever flows come, a policy's rates are in each round those that the definition of its sharing rules gives, on a
-//! big switch and on a FatTree.
+//! Whatever flows come, a policy's rates are in each round those that the definition of its sharing
+//! rules gives, on a big switch and on a FatTree.
 
 #![no_main]
 

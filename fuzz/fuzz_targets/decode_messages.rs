@@ -1,5 +1,5 @@
-//! Any bytes give an error, or messages that survive writing and reading: between coordinator, relays, agents and
-//! applications, and on the connections of flows.
+//! Any bytes give an error, or messages that survive writing and reading: between coordinator,
+//! relays, agents and applications, and on the connections of flows.
 
 #![no_main]
 

@@ -1,4 +1,5 @@
-//! Any bytes, compressed or not, have a status, and a reason in one line; what is read makes a workload.
+//! Any bytes, compressed or not, have a status, and a reason in one line; what is read makes a
+//! workload.
 
 #![no_main]
 

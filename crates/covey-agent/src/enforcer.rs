@@ -9,10 +9,12 @@ use crate::progress::Progress;
 
 /// Carries schedules out on a host, and reports what the host's flows do.
 ///
-/// No method has a default: an enforcer states each answer, and the compiler finds the one that is missing.
+/// No method has a default: an enforcer states each answer, and the compiler finds the one that is
+/// missing.
 pub trait Enforcer: Send {
-    /// Replaces the schedule with `flows`; every other flow must stop, but for those that no application has named:
-    /// nobody holds one that is not listed. `holds` is the schedule's epoch and version.
+    /// Replaces the schedule with `flows`; every other flow must stop, but for those that no
+    /// application has named: nobody holds one that is not listed. `holds` is the schedule's epoch
+    /// and version.
     ///
     /// # Errors
     /// When the host cannot carry it out. The agent logs the error and continues.
@@ -21,8 +23,8 @@ pub trait Enforcer: Send {
     /// Reports what has happened to the host's flows since the last call.
     fn progress(&mut self) -> Progress;
 
-    /// Whether [`Enforcer::progress`] reports every open flow and all that it sends. If it does, the agent takes
-    /// the rate from flows that do not use it.
+    /// Whether [`Enforcer::progress`] reports every open flow and all that it sends. If it does,
+    /// the agent takes the rate from flows that do not use it.
     fn sees_uses(&self) -> bool;
 
     /// Handles an event of the session with the coordinator.
@@ -43,12 +45,14 @@ pub enum CoordinatorEvent<'a> {
     Left,
     /// The coordinator has written the ends of these flows to its journal.
     Acknowledged(&'a [FlowName]),
-    /// How flows prove themselves from now on; `None`: the coordinator speaks a version without proofs.
+    /// How flows prove themselves from now on; `None`: the coordinator speaks a version without
+    /// proofs.
     Keys(Option<&'a FlowKeys>),
     /// The coordinator's answers to [`Progress::asks`].
     Answered(&'a [FlowAnswer]),
     /// The coordinator's answers to [`Progress::openings`].
     Openings(&'a [OpeningAnswer]),
-    /// Bytes that the flows of a coflow which an application has open may send before a schedule mentions them.
+    /// Bytes that the flows of a coflow which an application has open may send before a schedule
+    /// mentions them.
     StartSmall(u64),
 }

@@ -1,7 +1,8 @@
-//! The flows of a host's applications: what applications report, and what they are told. Without I/O.
+//! The flows of a host's applications: what applications report, and what they are told. Without
+//! I/O.
 //!
-//! Nothing is queued for an application. Its messages are made when its connection can take them, from the
-//! schedule in force at that time; until then the table keeps at most a mark per flow.
+//! Nothing is queued for an application. Its messages are made when its connection can take them,
+//! from the schedule in force at that time; until then the table keeps at most a mark per flow.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -98,7 +99,8 @@ struct Coordinator {
     joined: bool,
     /// The compressor that schedules may name, if they may name one.
     codec: Option<CodecName>,
-    /// Bytes that the flows of a coflow which an application has open may send before a schedule mentions them.
+    /// Bytes that the flows of a coflow which an application has open may send before a schedule
+    /// mentions them.
     start_small: u64,
 }
 
@@ -138,8 +140,8 @@ pub struct FlowTable {
 }
 
 impl FlowTable {
-    /// A table without applications. They are to carry schedules out by `means`, and to report every
-    /// `report_every_s` seconds what they have sent.
+    /// A table without applications. They are to carry schedules out by `means`, and to report
+    /// every `report_every_s` seconds what they have sent.
     pub fn new(port: u32, means: Means, report_every_s: f64) -> FlowTable {
         FlowTable {
             greeting: Greeting { port, means, report_every_s },
@@ -239,7 +241,8 @@ impl FlowTable {
                     return Err(Refused);
                 }
                 for ended in flows {
-                    // An application repeats its ends to an agent that has never heard of the flows.
+                    // An application repeats its ends to an agent that has never heard of the
+                    // flows.
                     let key = ended.key.key().ok_or(Refused)?;
                     app.flows.insert(key);
                     app.news.changed.remove(&key);
@@ -378,8 +381,8 @@ impl FlowTable {
         self.openings.unchecked
     }
 
-    /// A session with a coordinator has begun, which answers what is registered of flows or is too old for it.
-    /// Applications are told by [`FlowTable::joined`].
+    /// A session with a coordinator has begun, which answers what is registered of flows or is too
+    /// old for it. Applications are told by [`FlowTable::joined`].
     pub fn welcomed(&mut self, answers_openings: bool) {
         self.openings.joined(answers_openings);
     }
@@ -456,7 +459,8 @@ impl FlowTable {
         }
     }
 
-    /// The ends of these flows are in the coordinator's journal. Flows that are open have been cancelled.
+    /// The ends of these flows are in the coordinator's journal. Flows that are open have been
+    /// cancelled.
     pub fn acknowledged(&mut self, names: &[FlowName]) {
         for key in names.iter().filter_map(|name| name.key()) {
             if self.open.remove(&key) {
@@ -528,12 +532,14 @@ impl FlowTable {
         std::mem::take(&mut self.moved)
     }
 
-    /// Returns what flows have done since the last call. If there still [are questions](FlowTable::has_asks), they come
-    /// with the next call, after the coordinator has heard of this.
+    /// Returns what flows have done since the last call. If there still [are
+    /// questions](FlowTable::has_asks), they come with the next call, after the coordinator has
+    /// heard of this.
     pub fn take_progress(&mut self) -> Progress {
         let Unreported { ended, written, opened, sent } = std::mem::take(&mut self.unreported);
         let openings = self.openings.take(&ended);
-        // The answers come in the order of the questions: whether a flow is opened wrongly before its proof.
+        // The answers come in the order of the questions: whether a flow is opened wrongly before
+        // its proof.
         let is_all = !self.openings.has_questions();
         let (refused, unproven) = self.proofs.take_counts();
         Progress {

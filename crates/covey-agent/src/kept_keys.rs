@@ -1,5 +1,5 @@
-//! The keys of flow tokens, in a file beside the agent's socket. An agent that starts while the coordinator is away
-//! has those of the one before it: without keys its host would begin no flows.
+//! The keys of flow tokens, in a file beside the agent's socket. An agent that starts while the
+//! coordinator is away has those of the one before it: without keys its host would begin no flows.
 
 use std::fs;
 use std::io::{self, Write};
@@ -17,8 +17,8 @@ pub struct KeptKeys {
 }
 
 impl KeptKeys {
-    /// Reads the keys of the agent of a port from beside its socket. A file that is wrong, or that others may read,
-    /// counts as none.
+    /// Reads the keys of the agent of a port from beside its socket. A file that is wrong, or that
+    /// others may read, counts as none.
     pub fn beside(socket: &Path, port: u32) -> KeptKeys {
         let path = socket.with_file_name(format!("agent-{port}.keys"));
         let kept = path.exists().then(|| read(&path)).transpose();
@@ -64,7 +64,8 @@ fn read(path: &Path) -> Result<FlowKeys, String> {
 /// Writes the file at once, so that nobody reads a part of it.
 fn write(path: &Path, keys: FlowKeys) -> io::Result<()> {
     let new = path.with_extension("keys.new");
-    // An earlier agent may have been killed while it wrote, and the mode of a file that is there does not change.
+    // An earlier agent may have been killed while it wrote, and the mode of a file that is there
+    // does not change.
     let _ = fs::remove_file(&new);
     let mut bytes = Vec::new();
     encode(&ToAgent::Keys(keys), &mut bytes);

@@ -1,10 +1,11 @@
 //! Carries a coordinator's schedules out on one host.
 //!
-//! The [`Agent`] is a state machine without I/O. It holds the last schedule, also while the coordinator is away,
-//! and reports what its flows do; its `Watch` finds the flows that do not use their rate. An [`Enforcer`] carries
-//! the schedule out. [`Local`] is the one that has applications do it, through a [`FlowTable`]; a [`Shaper`] such as
-//! [`Htb`] may keep the rates for it. [`ENFORCERS`] lists every enforcer. [`run`] joins a coordinator and connects
-//! the two. Everything with I/O needs the feature `session`.
+//! The [`Agent`] is a state machine without I/O. It holds the last schedule, also while the
+//! coordinator is away, and reports what its flows do; its `Watch` finds the flows that do not use
+//! their rate. An [`Enforcer`] carries the schedule out. [`Local`] is the one that has applications
+//! do it, through a [`FlowTable`]; a [`Shaper`] such as [`Htb`] may keep the rates for it.
+//! [`ENFORCERS`] lists every enforcer. [`run`] joins a coordinator and connects the two. Everything
+//! with I/O needs the feature `session`.
 
 mod agent;
 mod app_id;

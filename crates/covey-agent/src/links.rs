@@ -45,7 +45,8 @@ fn mean(before: [u64; 2], after: [u64; 2], seconds: f64) -> Option<Links> {
     Some(Links { sent: rate(0)?, received: rate(1)? })
 }
 
-/// The bytes that devices have sent and received, in sum, from the text of `/proc/net/dev`. `None` if one is missing.
+/// The bytes that devices have sent and received, in sum, from the text of `/proc/net/dev`. `None`
+/// if one is missing.
 fn counters(text: &str, devices: &[String]) -> Option<[u64; 2]> {
     let of = |device: &String| {
         let mut lines = text.lines().filter_map(|line| line.trim_start().split_once(':'));

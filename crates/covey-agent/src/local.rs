@@ -26,12 +26,12 @@ use crate::proofs::TICKS_A_SECOND;
 use crate::shaper::{ShapedFlows, Shaper};
 use crate::socket::{Bound, SocketOptions, bind};
 
-/// How long the coordinator may be away before applications are told. After a mere restart of the coordinator,
-/// agents join again sooner than this.
+/// How long the coordinator may be away before applications are told. After a mere restart of the
+/// coordinator, agents join again sooner than this.
 const GRACE: Duration = Duration::from_secs(1);
 
-/// Has the applications on this host carry schedules out: the client library paces, holds and marks the sockets
-/// that it knows. A [`Shaper`] may keep the rates instead of the sockets.
+/// Has the applications on this host carry schedules out: the client library paces, holds and marks
+/// the sockets that it knows. A [`Shaper`] may keep the rates instead of the sockets.
 pub struct Local {
     apps: Arc<Apps>,
     path: PathBuf,
@@ -54,7 +54,8 @@ impl Shaping {
     }
 }
 
-/// The applications on this host and their flows, shared with the tasks that serve their connections.
+/// The applications on this host and their flows, shared with the tasks that serve their
+/// connections.
 struct Apps {
     table: Mutex<(FlowTable, BTreeMap<AppId, Arc<Notify>>)>,
     /// Notified when a flow has ended or has been opened.
@@ -92,7 +93,8 @@ impl Apps {
 }
 
 impl Local {
-    /// Listens at `path`; only the owner of the file may connect. Must be called in a tokio runtime.
+    /// Listens at `path`; only the owner of the file may connect. Must be called in a tokio
+    /// runtime.
     ///
     /// # Errors
     /// When another agent listens there, or the file cannot be made.
@@ -139,20 +141,22 @@ impl Local {
         Ok(Local { apps, path, keys, tasks, shaping: None, _lock: lock })
     }
 
-    /// Has `shaper` keep the rates. Needs [`covey_proto::Means::Shaping`]: with other means, applications do not
-    /// report their connections.
+    /// Has `shaper` keep the rates. Needs [`covey_proto::Means::Shaping`]: with other means,
+    /// applications do not report their connections.
     #[must_use]
     pub fn with_shaper(mut self, shaper: Box<dyn Shaper>) -> Local {
         self.shaping = Some(Shaping { shaper, flows: ShapedFlows::default() });
         self
     }
 
-    /// Notified when flows have been opened, connected or ended: the coordinator should know at once.
+    /// Notified when flows have been opened, connected or ended: the coordinator should know at
+    /// once.
     pub fn ended(&self) -> Arc<Notify> {
         self.apps.ended.clone()
     }
 
-    /// Tells applications at once that there is a coordinator, and after [`GRACE`] that there is none.
+    /// Tells applications at once that there is a coordinator, and after [`GRACE`] that there is
+    /// none.
     fn joined(&mut self, joined: bool) {
         {
             let mut lost = self.apps.lost.lock().unwrap_or_else(PoisonError::into_inner);

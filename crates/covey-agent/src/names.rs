@@ -8,10 +8,10 @@ use crate::progress::Progress;
 
 /// What flows are called.
 ///
-/// The agent keeps its tables by the *present* name of each flow: its present coflow, and its index there. It
-/// translates at both sides. A coordinator names a flow by its id, from when it announces the id until it has nothing
-/// more to say of the flow. An application goes on naming a flow as it opened it: if the flow has changed its coflow
-/// since, that is a *former* name.
+/// The agent keeps its tables by the *present* name of each flow: its present coflow, and its index
+/// there. It translates at both sides. A coordinator names a flow by its id, from when it announces
+/// the id until it has nothing more to say of the flow. An application goes on naming a flow as it
+/// opened it: if the flow has changed its coflow since, that is a *former* name.
 #[derive(Debug, Default)]
 pub struct FlowNames {
     keys: BTreeMap<FlowId, FlowName>,
@@ -23,9 +23,10 @@ pub struct FlowNames {
 }
 
 impl FlowNames {
-    /// Learns the id of a flow, and one of its names. A flow of no coflow has no other name than its id. The names of a
-    /// flow that has changed its coflow are announced one after the other, oldest first. Returns the former and the
-    /// present name if the flow has changed its coflow since this agent last heard of it.
+    /// Learns the id of a flow, and one of its names. A flow of no coflow has no other name than
+    /// its id. The names of a flow that has changed its coflow are announced one after the other,
+    /// oldest first. Returns the former and the present name if the flow has changed its coflow
+    /// since this agent last heard of it.
     pub fn announced(&mut self, flow: FlowAnnouncement) -> Option<(FlowName, FlowName)> {
         let name = self.present(flow.member.unwrap_or(FlowName::Id(flow.id)));
         let before = self.keys.insert(flow.id, name).filter(|before| *before != name);
@@ -89,7 +90,8 @@ impl FlowNames {
         self.keys.retain(|_, key| self.ids.contains_key(key));
     }
 
-    /// The session is over, and with it what its coordinator has announced. Applications go on using former names.
+    /// The session is over, and with it what its coordinator has announced. Applications go on
+    /// using former names.
     pub fn disconnected(&mut self) {
         self.keys.clear();
         self.ids.clear();

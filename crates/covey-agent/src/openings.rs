@@ -1,8 +1,9 @@
-//! Which ends of flows applications have open, what the coordinator is asked of them, and who hears the answers.
+//! Which ends of flows applications have open, what the coordinator is asked of them, and who hears
+//! the answers.
 //!
-//! The coordinator answers every question of a session, those about one end in order. So each application hears the
-//! answers to its own questions, however often a flow is opened. At the next session all that is open is asked again,
-//! because the coordinator may be another one.
+//! The coordinator answers every question of a session, those about one end in order. So each
+//! application hears the answers to its own questions, however often a flow is opened. At the next
+//! session all that is open is asked again, because the coordinator may be another one.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -32,7 +33,8 @@ impl End {
 struct Open {
     app: AppId,
     what: FlowOpening,
-    /// Whether it was found to be right. It stays so, also for a coordinator that has lost its journal.
+    /// Whether it was found to be right. It stays so, also for a coordinator that has lost its
+    /// journal.
     is_right: bool,
 }
 
@@ -88,7 +90,8 @@ impl Openings {
         Some(self.ends.get(&(key, Side::Sends))?.open?.app)
     }
 
-    /// The coordinator has answered. Returns the application that is to hear of it, if there is one.
+    /// The coordinator has answered. Returns the application that is to hear of it, if there is
+    /// one.
     pub fn answered(&mut self, answer: &OpeningAnswer) -> Option<AppId> {
         let at = (answer.key, answer.side);
         let end = self.ends.get_mut(&at)?;
@@ -110,8 +113,8 @@ impl Openings {
         is_told.then_some(asker)
     }
 
-    /// A session with a coordinator has begun, which answers or is too old for it. To be called after
-    /// [`Openings::disconnected`].
+    /// A session with a coordinator has begun, which answers or is too old for it. To be called
+    /// after [`Openings::disconnected`].
     pub fn joined(&mut self, is_answered: bool) {
         self.is_answered = is_answered;
         if is_answered {
@@ -122,8 +125,8 @@ impl Openings {
         }
     }
 
-    /// The session is over, and nothing is answered any more. Returns the questions that were under way, by who has
-    /// asked them.
+    /// The session is over, and nothing is answered any more. Returns the questions that were under
+    /// way, by who has asked them.
     pub fn disconnected(&mut self) -> Vec<(AppId, FlowKey, Side)> {
         self.is_answered = false;
         self.unasked.clear();
@@ -140,8 +143,8 @@ impl Openings {
         !self.unasked.is_empty()
     }
 
-    /// Takes what the coordinator has to be asked, but for flows that were opened once more after an end that it has
-    /// not heard of yet. `ended` are those ends.
+    /// Takes what the coordinator has to be asked, but for flows that were opened once more after
+    /// an end that it has not heard of yet. `ended` are those ends.
     pub fn take(&mut self, ended: &[Ended]) -> Vec<FlowOpening> {
         let mut taken = std::mem::take(&mut self.unasked);
         let is_open = |at: &(FlowKey, Side)| self.ends.get(at).is_some_and(|it| it.open.is_some());

@@ -50,8 +50,8 @@ impl Meter {
         }
     }
 
-    /// Measures. Returns the share that is there for compressing if it must be reported. The `compressed_s` seconds
-    /// that compressing has taken since the last call count as idle.
+    /// Measures. Returns the share that is there for compressing if it must be reported. The
+    /// `compressed_s` seconds that compressing has taken since the last call count as idle.
     pub fn measure(&mut self, compressed_s: f64) -> Option<f64> {
         match self.processors {
             Processors::None => None,
@@ -67,7 +67,8 @@ impl Meter {
         }
     }
 
-    /// Ticks have passed on `count` processors; compressing has taken the share `compressing` of one of them.
+    /// Ticks have passed on `count` processors; compressing has taken the share `compressing` of
+    /// one of them.
     fn add(
         &mut self,
         before: (u64, u64),
@@ -95,11 +96,13 @@ impl Meter {
     }
 }
 
-/// Reads the idle ticks and all ticks of all processors, and their number, from the text of `/proc/stat`.
+/// Reads the idle ticks and all ticks of all processors, and their number, from the text of
+/// `/proc/stat`.
 fn ticks(text: &str) -> Option<((u64, u64), usize)> {
     let mut lines = text.lines();
     let words = lines.next()?.strip_prefix("cpu ")?.split_whitespace();
-    // user, nice, system, idle, iowait, irq, softirq, steal. The ticks of guests are included in these.
+    // user, nice, system, idle, iowait, irq, softirq, steal. The ticks of guests are included in
+    // these.
     let counts: Vec<u64> = words.take(8).map_while(|word| word.parse().ok()).collect();
     let idle = counts.get(3)? + counts.get(4)?;
     let count = lines.take_while(|line| line.starts_with("cpu")).count();

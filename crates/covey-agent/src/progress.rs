@@ -13,16 +13,19 @@ pub struct Progress {
     pub sent: Vec<Sent>,
     /// Flows whose last bytes are in their sockets.
     pub written: Vec<FlowName>,
-    /// Flows that an application has opened (true), or that no application has open any more (false), in order.
+    /// Flows that an application has opened (true), or that no application has open any more
+    /// (false), in order.
     pub opened: Vec<(FlowName, bool)>,
     /// Flows that have begun and that no application has named. From now on their numbers name them
     /// ([`FlowName::Number`]).
     pub appeared: Vec<Appearance>,
-    /// Whether the enforcer has not looked at flows this time: then it does not know whether they have sent something.
+    /// Whether the enforcer has not looked at flows this time: then it does not know whether they
+    /// have sent something.
     pub has_not_looked: bool,
     /// What the coordinator is asked of flows that begin.
     pub asks: Vec<FlowAsk>,
-    /// Flows that applications have opened, of which the coordinator is asked whether that is right.
+    /// Flows that applications have opened, of which the coordinator is asked whether that is
+    /// right.
     pub openings: Vec<FlowOpening>,
     /// Number of headers of flows that were refused.
     pub refused: u64,

@@ -1,10 +1,12 @@
-//! Proofs of flows: what applications of this host show to others, and what others show to them. Without I/O and clock.
+//! Proofs of flows: what applications of this host show to others, and what others show to them.
+//! Without I/O and clock.
 //!
-//! An application that begins a flow asks for a proof. While the coordinator is heard, the proof is its token; while it
-//! is away, or where no coordinator knows the coflow, the agent makes one with the key that all agents have in common.
-//! Of a header that comes in, a token is checked with the receiving key of this host's port. The proof of another agent
-//! shows only that it is one: for a registered coflow, the coordinator is asked whether it is that of the flow's port,
-//! if it is heard.
+//! An application that begins a flow asks for a proof. While the coordinator is heard, the proof is
+//! its token; while it is away, or where no coordinator knows the coflow, the agent makes one with
+//! the key that all agents have in common. Of a header that comes in, a token is checked with the
+//! receiving key of this host's port. The proof of another agent shows only that it is one: for a
+//! registered coflow, the coordinator is asked whether it is that of the flow's port, if it is
+//! heard.
 
 use std::collections::BTreeMap;
 
@@ -21,8 +23,8 @@ pub const TICKS_A_SECOND: u32 = 5;
 const PATIENCE: u32 = 4;
 /// An application waits so many ticks for a coordinator of which this agent has never heard.
 const FIRST_PATIENCE: u32 = 5 * TICKS_A_SECOND;
-/// For so many ticks the keys before count, too, and headers without a proof when proofs have just become necessary:
-/// other hosts may hear of that later.
+/// For so many ticks the keys before count, too, and headers without a proof when proofs have just
+/// become necessary: other hosts may hear of that later.
 const CHANGE_OVER: u32 = 10 * TICKS_A_SECOND;
 /// Maximum number of questions that wait for the coordinator.
 const MAX_ASKS: usize = 100_000;
@@ -145,8 +147,8 @@ impl Proofs {
         over.into_iter().for_each(|ask| self.unanswered(ask, told));
     }
 
-    /// After how many ticks the coordinator counts as away for a question. An agent without keys cannot make a proof,
-    /// and the flow would be refused.
+    /// After how many ticks the coordinator counts as away for a question. An agent without keys
+    /// cannot make a proof, and the flow would be refused.
     fn patience(&self, ask: &FlowAsk) -> u32 {
         match (self.is_known(), ask.purpose) {
             (false, Purpose::Show) => FIRST_PATIENCE,
@@ -168,7 +170,8 @@ impl Proofs {
         told.push(Told::Proof(app, key, direction, self.own(direction, key)));
     }
 
-    /// What is waited for with a question, which is asked if it has not been; `None` if there are too many.
+    /// What is waited for with a question, which is asked if it has not been; `None` if there are
+    /// too many.
     fn wait(&mut self, ask: FlowAsk) -> Option<&mut Waiting> {
         let is_new = !self.waiting.contains_key(&ask);
         if is_new && self.waiting.len() >= MAX_ASKS {
@@ -180,8 +183,8 @@ impl Proofs {
         Some(self.waiting.entry(ask).or_default())
     }
 
-    /// The proof of a flow without the coordinator. Where none is necessary there is none: only the coordinator knows
-    /// whether the other host could read it.
+    /// The proof of a flow without the coordinator. Where none is necessary there is none: only the
+    /// coordinator knows whether the other host could read it.
     fn own(&self, direction: Direction, flow: FlowKey) -> Option<Proof> {
         let keys = self.keys.as_ref().filter(|keys| keys.present.mode == FlowTokens::On)?;
         Some(keys.own(direction, flow))
@@ -281,8 +284,8 @@ impl Proofs {
         std::mem::take(&mut self.unasked)
     }
 
-    /// Takes the numbers of headers that were refused, and of those that were taken without a proof, since the last
-    /// call.
+    /// Takes the numbers of headers that were refused, and of those that were taken without a
+    /// proof, since the last call.
     pub fn take_counts(&mut self) -> (u64, u64) {
         (std::mem::take(&mut self.refused), std::mem::take(&mut self.unproven))
     }

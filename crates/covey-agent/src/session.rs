@@ -36,9 +36,11 @@ pub struct Joining {
     pub ask_every: Duration,
     /// How much of a processor the host offers for compressing.
     pub processors: Processors,
-    /// The addresses of the host, by which a coordinator that finds coflows by itself knows where flows go.
+    /// The addresses of the host, by which a coordinator that finds coflows by itself knows where
+    /// flows go.
     pub addresses: Vec<IpAddr>,
-    /// The network devices that are the host's links, by name. Without any, nothing is said of what links carry.
+    /// The network devices that are the host's links, by name. Without any, nothing is said of what
+    /// links carry.
     pub devices: Vec<String>,
 }
 
@@ -52,11 +54,11 @@ pub enum JoinError {
 
 /// Maximum time that a connection may take to be made.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum time between two attempts to join. The actual time is random, so that agents do not all join at once
-/// when a coordinator is back.
+/// Maximum time between two attempts to join. The actual time is random, so that agents do not all
+/// join at once when a coordinator is back.
 const MAX_WAIT: Duration = Duration::from_millis(800);
-/// The same at first. Later it is half the time for which the coordinator has been away: after a short absence all
-/// agents are back soon.
+/// The same at first. Later it is half the time for which the coordinator has been away: after a
+/// short absence all agents are back soon.
 const FIRST_WAIT: Duration = Duration::from_millis(50);
 
 /// Why a session has ended.
@@ -79,7 +81,8 @@ struct Host<'a> {
     started: Instant,
 }
 
-/// Carries out the coordinator's schedules for ever. While the coordinator is away, the last schedule stays in force.
+/// Carries out the coordinator's schedules for ever. While the coordinator is away, the last
+/// schedule stays in force.
 ///
 /// # Errors
 /// When the coordinator refuses this agent for good.
@@ -233,8 +236,8 @@ async fn session(
     }
 }
 
-/// Number of heartbeats without an answer after which a connection counts as dead. A host that fails does not close
-/// its connections.
+/// Number of heartbeats without an answer after which a connection counts as dead. A host that
+/// fails does not close its connections.
 const HEARTBEATS: f64 = 5.0;
 
 /// Has the kernel end a connection whose data is not acknowledged.

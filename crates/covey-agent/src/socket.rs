@@ -17,8 +17,8 @@ pub struct SocketOptions {
     pub mode: u32,
     /// The group of the file, by number; without it, the agent's.
     pub group: Option<u32>,
-    /// Limits of connections. A peer is a user, and the credential is the permission to use the file together with
-    /// a hello.
+    /// Limits of connections. A peer is a user, and the credential is the permission to use the
+    /// file together with a hello.
     pub limits: Limits,
 }
 
@@ -42,9 +42,9 @@ pub(crate) struct Bound {
     pub lock: File,
 }
 
-/// Listens at `path` for the agent of `port`. The socket is made in a folder that no other user may enter, and moves
-/// to its name after its mode is set: at no time can another user connect. Of several agents that want the name, one
-/// gets it, by a lock on a file beside it.
+/// Listens at `path` for the agent of `port`. The socket is made in a folder that no other user may
+/// enter, and moves to its name after its mode is set: at no time can another user connect. Of
+/// several agents that want the name, one gets it, by a lock on a file beside it.
 ///
 /// # Errors
 /// When another agent has the name, which the error names; or the files cannot be made.
@@ -67,7 +67,8 @@ fn hidden(path: &Path, ending: &str) -> io::Result<PathBuf> {
     Ok(path.with_file_name(name))
 }
 
-/// Locks the file, and writes into it who has done so. The system unlocks it when the process ends, however it does.
+/// Locks the file, and writes into it who has done so. The system unlocks it when the process ends,
+/// however it does.
 async fn take_name(path: &Path, port: u32) -> io::Result<File> {
     let mut options = File::options();
     let mut file =

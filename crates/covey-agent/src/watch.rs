@@ -1,20 +1,22 @@
 //! How the flows of a host are used. A flow that has a rate and sends nothing loses the rate.
 //!
-//! A flow is *idle* if it is open and has had a rate for some time without sending a byte. That time is shorter the
-//! more flows of its coflow are idle here. If no flow of the coflow sends, the flows that wait are idle too: otherwise
-//! each of them would be served for nothing, one after the other. A flow is *closed* if the application that had it
-//! open is gone. A coflow is *unopened* here if one of its flows has had a rate for as long and no application has
-//! opened it, or if one was closed: then no application is known that would open its other flows, and each of them
+//! A flow is *idle* if it is open and has had a rate for some time without sending a byte. That
+//! time is shorter the more flows of its coflow are idle here. If no flow of the coflow sends, the
+//! flows that wait are idle too: otherwise each of them would be served for nothing, one after the
+//! other. A flow is *closed* if the application that had it open is gone. A coflow is *unopened*
+//! here if one of its flows has had a rate for as long and no application has opened it, or if one
+//! was closed: then no application is known that would open its other flows, and each of them
 //! counts as unused until one does. All of this is taken back as soon as a flow sends or is opened.
 
 use std::collections::{BTreeMap, BTreeSet};
 
 use covey_proto::{FlowName, Service, Use, Uses};
 
-/// Bytes that a flow may give to its socket at once. A slow flow is silent for the time that these take.
+/// Bytes that a flow may give to its socket at once. A slow flow is silent for the time that these
+/// take.
 const SLICE: f64 = 32.0 * 1024.0;
-/// The same for a flow that no application has named. The kernel sends up to 64 KiB of it at once, whatever its rate,
-/// and another time as many may be on their way already.
+/// The same for a flow that no application has named. The kernel sends up to 64 KiB of it at once,
+/// whatever its rate, and another time as many may be on their way already.
 const BURST: f64 = 128.0 * 1024.0;
 /// How often idle flows are looked for during the time after which a flow is idle.
 const LOOKS: f64 = 8.0;
@@ -62,8 +64,8 @@ impl Default for Watch {
 }
 
 impl Watch {
-    /// A coordinator asks for flows that have sent nothing for so many seconds; infinite: it does not ask. It is to be
-    /// told everything that is known.
+    /// A coordinator asks for flows that have sent nothing for so many seconds; infinite: it does
+    /// not ask. It is to be told everything that is known.
     pub fn asked(&mut self, idle_after_s: f64) {
         self.idle_after_s = idle_after_s;
         self.next_look_s = self.now_s;

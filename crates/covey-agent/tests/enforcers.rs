@@ -1,5 +1,5 @@
-//! Every enforcer of the list, made by its name: what the coordinator says reaches the applications of each
-//! enforcer that has any.
+//! Every enforcer of the list, made by its name: what the coordinator says reaches the applications
+//! of each enforcer that has any.
 
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;

@@ -1,4 +1,5 @@
-//! An agent names flows by the ids that the coordinator has announced, and by coflow and index otherwise.
+//! An agent names flows by the ids that the coordinator has announced, and by coflow and index
+//! otherwise.
 
 use covey_agent::{Agent, Progress};
 use covey_proto::{

@@ -1,4 +1,5 @@
-//! Keys and tokens have known values, and an agent asks a coordinator that knows of them, and no other.
+//! Keys and tokens have known values, and an agent asks a coordinator that knows of them, and no
+//! other.
 
 use covey_agent::{Agent, AppId, FlowTable, Progress};
 use covey_api::hmac_sha256;

@@ -72,14 +72,16 @@ impl Allocator {
         self.none_is_provisional = false;
     }
 
-    /// Forgets everything but its memory and which flows run by matching: these go first on the next pass.
+    /// Forgets everything but its memory and which flows run by matching: these go first on the
+    /// next pass.
     pub fn start_over(&mut self) {
         let running = self.pass.coflows.running();
         self.clear();
         self.pass.coflows.resume(running);
     }
 
-    /// Takes over the rates of flows that others have decided: `rates_of` writes those of a coflow, each flow once.
+    /// Takes over the rates of flows that others have decided: `rates_of` writes those of a coflow,
+    /// each flow once.
     pub fn take_over(
         &mut self,
         state: &State,
@@ -175,14 +177,14 @@ impl Allocator {
     }
 
     /// To be called when what flows that are *raised* (their level is higher than the lowest) have
-    /// sent in `seconds` over [`Progress::scale`](covey_core::state::Progress::scale) was taken from
-    /// what is left of them, and nothing else: the rates stay.
+    /// sent in `seconds` over [`Progress::scale`](covey_core::state::Progress::scale) was taken
+    /// from what is left of them, and nothing else: the rates stay.
     pub fn elapse(&mut self, id: CoflowId, seconds: f64) {
         self.pass.coflows[id].elapse(seconds);
     }
 
-    /// To be called for a coflow with raised flows, whose progress is up to date, when something has
-    /// happened among coflows that it meets: it needs less now of what others can use.
+    /// To be called for a coflow with raised flows, whose progress is up to date, when something
+    /// has happened among coflows that it meets: it needs less now of what others can use.
     pub fn reconsider(&mut self, id: CoflowId) {
         self.pass.coflows[id].reconsider();
     }
@@ -225,7 +227,8 @@ impl Allocator {
         }
     }
 
-    /// To be called before flows move into or out of a coflow. It counts as changed, even if it has no flow afterwards.
+    /// To be called before flows move into or out of a coflow. It counts as changed, even if it has
+    /// no flow afterwards.
     pub fn before_flows_move(&mut self, state: &State, id: CoflowId) {
         self.forget(state, id);
         self.emptied.push(id);

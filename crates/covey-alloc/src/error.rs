@@ -23,8 +23,8 @@ pub enum PlanError {
     /// A coflow is not present.
     #[error("names coflow {}, which is not present", .0.0)]
     Absent(CoflowId),
-    /// [`Group::AllFlows`](covey_core::Group::AllFlows) stands beside other entries, or with a rule that is not
-    /// for it.
+    /// [`Group::AllFlows`](covey_core::Group::AllFlows) stands beside other entries, or with a rule
+    /// that is not for it.
     #[error(
         "serves all flows by an entry that is not its only one, or has a rule other than max-min, by size or an order of flows"
     )]

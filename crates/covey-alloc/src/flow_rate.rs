@@ -32,8 +32,8 @@ impl FlowRate {
     }
 }
 
-/// Rates in proportion to what is left of each flow. A flow's *level by bytes left* is its rate in bytes
-/// per second for each unit of [`Progress::left`](covey_core::state::Progress::left).
+/// Rates in proportion to what is left of each flow. A flow's *level by bytes left* is its rate in
+/// bytes per second for each unit of [`Progress::left`](covey_core::state::Progress::left).
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct ByLeft<'a> {
     /// The lowest level of a flow. Zero where the coflow gets nothing.
@@ -43,15 +43,15 @@ pub struct ByLeft<'a> {
     /// Level of each local link; a flow has the least level of its links. Empty when all flows have
     /// the same level.
     pub levels: &'a [f64],
-    /// The local link that has this least level, by position; none for flows that were not active, or had
-    /// nothing left. Empty when all flows have the same level.
+    /// The local link that has this least level, by position; none for flows that were not active,
+    /// or had nothing left. Empty when all flows have the same level.
     pub limits: &'a [OptionalIndex],
 }
 
 impl ByLeft<'_> {
     /// The part of what is left of a flow that its level beyond the lowest sends in `seconds` over
-    /// [`Progress::scale`](covey_core::state::Progress::scale). The part is less than one: time decides
-    /// which flows end, not bytes.
+    /// [`Progress::scale`](covey_core::state::Progress::scale). The part is less than one: time
+    /// decides which flows end, not bytes.
     #[inline]
     pub fn sent(lowest: f64, level: f64, seconds: f64) -> f64 {
         let part = (level - lowest) * seconds;

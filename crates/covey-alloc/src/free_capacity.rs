@@ -76,7 +76,8 @@ impl FreeCapacity {
         set_bit(&mut self.open, link, after > capacity[link] * NEGLIGIBLE);
     }
 
-    /// Sets what is `left` at those links of a coflow that are `dirty` from here on; both by local link.
+    /// Sets what is `left` at those links of a coflow that are `dirty` from here on; both by local
+    /// link.
     pub fn leave_dirty(
         &mut self,
         demand: &Demand,

@@ -1,8 +1,8 @@
 //! From a plan to rates, and the driver that does so round by round.
 //!
-//! [`reference`](mod@reference) defines what a plan means, flow by flow and without regard for speed. An [`Allocator`]
-//! decides the same at the cost of what has changed, and a [`Driver`] runs a policy with it, in simulation and live
-//! alike.
+//! [`reference`](mod@reference) defines what a plan means, flow by flow and without regard for
+//! speed. An [`Allocator`] decides the same at the cost of what has changed, and a [`Driver`] runs
+//! a policy with it, in simulation and live alike.
 //!
 //! # Mathematics
 //!
@@ -10,9 +10,9 @@
 //! links. The first entry shares c among its flows. Each later entry shares what the entries before
 //! it leave: if entry i gives rate r_f to each of its flows f, then c_(i+1) = c_i − Σ r_f over its
 //! flows on each link. So a plan in strict order has one result (only matching also depends on
-//! which flows run already). A flow that two entries name gets what both give; in classes, which share among all flows
-//! at once, the first entry counts alone. Layers with weights and ports that divide their links change only what
-//! an entry is offered.
+//! which flows run already). A flow that two entries name gets what both give; in classes, which
+//! share among all flows at once, the first entry counts alone. Layers with weights and ports that
+//! divide their links change only what an entry is offered.
 //!
 //! Rules differ in how they give r. The most frequent is max-min fairness. It gives each link a
 //! *water level*: as if all flows on the link were vessels that are filled to the same height,
@@ -40,10 +40,10 @@
 //! - *Open* link: more than a negligible amount is free.
 //! - *Backfill*: after the pass, the coflows are offered in the same order what all entries
 //!   together have left. Until then their rates are *provisional*.
-//! - *From scratch*: a pass that knows nothing of the order of entries before it. *From nothing*: a decision that goes on
-//!   from none before it.
-//! - *Idle* coflow: none of its flows can be sent. It is *asleep* if passes only look at its bits, and *waits* if passes by
-//!   *steps* do not come to it before one of some links opens.
+//! - *From scratch*: a pass that knows nothing of the order of entries before it. *From nothing*: a
+//!   decision that goes on from none before it.
+//! - *Idle* coflow: none of its flows can be sent. It is *asleep* if passes only look at its bits,
+//!   and *waits* if passes by *steps* do not come to it before one of some links opens.
 //! - *Local* link: a link by its number within a coflow's [`Demand`](covey_core::Demand).
 //!
 //! The result for a coflow is a [`CoflowAllocation`]: a flow's rate is
@@ -71,20 +71,23 @@
 //!
 //! From the lowest to the highest.
 //!
-//! - [`reference`](mod@reference): the definition of every rule. The other rooms do not use it; their tests do.
-//! - `water`: max-min fair levels on paths of any number of links: from nothing (`water/filling.rs`), and kept up to date
-//!   as flows come and go (`water/water_levels.rs`). It knows neither plans nor coflows.
-//! - `rules`: how the flows of one entry share what is free for them, from nothing, one file each. A rule keeps nothing;
-//!   matching goes on from the rates that flows had.
-//! - `kept`: what is kept from one pass to the next, for each entry, each coflow and the plan; and what an entry decides
-//!   from it.
+//! - [`reference`](mod@reference): the definition of every rule. The other rooms do not use it;
+//!   their tests do.
+//! - `water`: max-min fair levels on paths of any number of links: from nothing
+//!   (`water/filling.rs`), and kept up to date as flows come and go (`water/water_levels.rs`). It
+//!   knows neither plans nor coflows.
+//! - `rules`: how the flows of one entry share what is free for them, from nothing, one file each.
+//!   A rule keeps nothing; matching goes on from the rates that flows had.
+//! - `kept`: what is kept from one pass to the next, for each entry, each coflow and the plan; and
+//!   what an entry decides from it.
 //! - `sequence`: how entries follow each other: strict, weighted, per port, backfill.
 //! - `classes`: flows in classes; also all flows alike or by their sizes. It uses `water` only.
-//! - `all_flows`: all flows at once, one before the other, or in classes. A plan that serves coflows does not come here.
+//! - `all_flows`: all flows at once, one before the other, or in classes. A plan that serves
+//!   coflows does not come here.
 //! - `allocator`: the [`Allocator`], which reads a plan and chooses among these.
 //! - `tenants`: capacity divided among tenants, with an [`Allocator`] for each.
-//! - `driver`: a scheduling round. It tells a policy what happens in a [`World`], asks for its plan, and has an allocator
-//!   decide the rates of the [`Traffic`].
+//! - `driver`: a scheduling round. It tells a policy what happens in a [`World`], asks for its
+//!   plan, and has an allocator decide the rates of the [`Traffic`].
 
 mod all_flows;
 mod allocator;

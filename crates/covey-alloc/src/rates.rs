@@ -9,14 +9,14 @@ use covey_core::state::State;
 
 /// Rates in bulk: the allocator decides one number for many flows, in one of three forms.
 ///
-/// The simulator integrates each form in a way of its own. Everybody else asks here for the rates of
-/// flows and links, whatever the form: nobody but its implementations decodes a form.
+/// The simulator integrates each form in a way of its own. Everybody else asks here for the rates
+/// of flows and links, whatever the form: nobody but its implementations decodes a form.
 pub trait BulkRates {
     /// Rate of the active flow at `position` of a coflow, in bytes per second.
     fn rate(&self, state: &State, id: CoflowId, position: usize) -> f64;
 
-    /// Replaces `rates` by those of a coflow's active flows, each flow once, by position. Flows that
-    /// get nothing may be left out.
+    /// Replaces `rates` by those of a coflow's active flows, each flow once, by position. Flows
+    /// that get nothing may be left out.
     fn flow_rates(&self, state: &State, id: CoflowId, rates: &mut Vec<FlowRate>) {
         let flow = |p: usize| FlowRate { position: p as u32, rate: self.rate(state, id, p) };
         rates.clear();

@@ -1,8 +1,10 @@
-//! The definition of every sharing rule and of every way in which entries follow each other, without regard for speed.
+//! The definition of every sharing rule and of every way in which entries follow each other,
+//! without regard for speed.
 //!
-//! [`rates`] computes what a plan means: it goes from entry to entry and from flow to flow, and keeps nothing. An
-//! [`Allocator`](crate::Allocator) must decide the same, but for rounding; all tests of allocators compare with this
-//! module. Links are numbers, rates and capacities bytes per second.
+//! [`rates`] computes what a plan means: it goes from entry to entry and from flow to flow, and
+//! keeps nothing. An [`Allocator`](crate::Allocator) must decide the same, but for rounding; all
+//! tests of allocators compare with this module. Links are numbers, rates and capacities bytes per
+//! second.
 //!
 //! ```
 //! use covey_alloc::reference::{Flow, Running, rates};
@@ -37,7 +39,8 @@ use covey_core::{
 pub struct Flow {
     /// Its name.
     pub id: FlowId,
-    /// The links that it crosses: the sender's egress link, the receiver's ingress link, then others.
+    /// The links that it crosses: the sender's egress link, the receiver's ingress link, then
+    /// others.
     pub path: Vec<usize>,
     /// Bytes in all.
     pub size: f64,
@@ -64,9 +67,10 @@ impl Running {
     }
 }
 
-/// Rates of flows, in their order, if `running` are the flows that ran by matching before; afterwards it has those that
-/// run now. It counts under strict layers only. Flows are in the order of greedy rules: coflow by coflow, sender by
-/// sender. `None` if an explicit rate does not fit, or if ports divide links among other groups than whole coflows.
+/// Rates of flows, in their order, if `running` are the flows that ran by matching before;
+/// afterwards it has those that run now. It counts under strict layers only. Flows are in the order
+/// of greedy rules: coflow by coflow, sender by sender. `None` if an explicit rate does not fit, or
+/// if ports divide links among other groups than whole coflows.
 pub fn rates(
     flows: &[Flow],
     capacity: &[f64],
@@ -76,8 +80,8 @@ pub fn rates(
     rates_of(flows.to_vec(), capacity, ranking, running)
 }
 
-/// Like [`rates`], for flows whose coflows belong to tenants: `tenant` is the number of a coflow's tenant, an index of
-/// `plans` and `running`.
+/// Like [`rates`], for flows whose coflows belong to tenants: `tenant` is the number of a coflow's
+/// tenant, an index of `plans` and `running`.
 pub fn rates_by_tenant(
     flows: &[Flow],
     capacity: &[f64],

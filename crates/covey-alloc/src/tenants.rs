@@ -1,25 +1,26 @@
 //! Capacity divided among tenants.
 //!
-//! Let w be the weights. Tenants are served one after the other, each from a network of its own: its
-//! plan is carried out by an allocator of its own, as if the capacity that the tenant is offered were
-//! that of the links. At each link tenant k is offered the part w_k / Σ w_j of what the tenants before
-//! it have left, where the sum is over the tenants j ≥ k that *want* the link. A tenant wants a link if
-//! it has an active flow there all of whose links have spare capacity.
+//! Let w be the weights. Tenants are served one after the other, each from a network of its own:
+//! its plan is carried out by an allocator of its own, as if the capacity that the tenant is
+//! offered were that of the links. At each link tenant k is offered the part w_k / Σ w_j of what
+//! the tenants before it have left, where the sum is over the tenants j ≥ k that *want* the link. A
+//! tenant wants a link if it has an active flow there all of whose links have spare capacity.
 //!
-//! In the first round everything is spare, so a tenant wants every link where it has active flows. If
-//! the tenants from k on have in all a share of the link, they still have at least that share of it
-//! after tenant k has taken at most its part. So each tenant is offered at least w_k / Σ w_j of each of
-//! its links, over all tenants with active flows there, however many coflows or flows these have.
+//! In the first round everything is spare, so a tenant wants every link where it has active flows.
+//! If the tenants from k on have in all a share of the link, they still have at least that share of
+//! it after tenant k has taken at most its part. So each tenant is offered at least w_k / Σ w_j of
+//! each of its links, over all tenants with active flows there, however many coflows or flows these
+//! have.
 //!
-//! In each later round a tenant that wants any link is offered what it uses, and its part of what is
-//! spare there; or all of that, where no tenant j ≥ k wants the link. The last tenant that wants links is offered all of it, and mostly wants nothing
-//! afterwards, so that there are about as many rounds as tenants. A tenant that is offered more at one
-//! link may send other flows, and so leave something at another one that a tenant before it wants.
-//! After [`ROUNDS`] that stays spare.
+//! In each later round a tenant that wants any link is offered what it uses, and its part of what
+//! is spare there; or all of that, where no tenant j ≥ k wants the link. The last tenant that wants
+//! links is offered all of it, and mostly wants nothing afterwards, so that there are about as many
+//! rounds as tenants. A tenant that is offered more at one link may send other flows, and so leave
+//! something at another one that a tenant before it wants. After [`ROUNDS`] that stays spare.
 //!
 //! Rates are decided from nothing in each scheduling round; only which flows run by matching is
-//! remembered. `by_tenant` in `tests/allocators/common/naive.rs` is the same in its slow and obvious
-//! form.
+//! remembered. `by_tenant` in `tests/allocators/common/naive.rs` is the same in its slow and
+//! obvious form.
 
 use super::allocator::Allocator;
 use super::error::PlanError;
@@ -28,8 +29,8 @@ use covey_core::CoflowId;
 use covey_core::state::{Part, State};
 use covey_core::{Ranking, Rule, TenantPlan};
 
-/// The greatest number of rounds for each tenant. With three tenants and random coflows, something is spare after the
-/// last one that a flow could use in less than one case of a thousand.
+/// The greatest number of rounds for each tenant. With three tenants and random coflows, something
+/// is spare after the last one that a flow could use in less than one case of a thousand.
 const ROUNDS: usize = 4;
 
 /// The allocators of tenants, and working memory.
@@ -62,12 +63,14 @@ impl TenantShares {
         self.tenants.iter_mut().for_each(|tenant| tenant.allocator.clear());
     }
 
-    /// To be called when [`Allocator::forget`] is, and before the positions of a coflow's flows change.
+    /// To be called when [`Allocator::forget`] is, and before the positions of a coflow's flows
+    /// change.
     pub fn forget(&mut self, state: &State, id: CoflowId) {
         self.tenants.iter_mut().for_each(|tenant| tenant.allocator.forget(state, id));
     }
 
-    /// Shares all links among the tenants' coflows as their plans say, and has `allocator` take over the rates.
+    /// Shares all links among the tenants' coflows as their plans say, and has `allocator` take
+    /// over the rates.
     ///
     /// # Errors
     /// When a plan is wrong, or the weight of a tenant; rates are then undefined.

@@ -14,7 +14,8 @@ const USER_OWNER: u16 = 0x01;
 const USER: u16 = 0x02;
 const MASK: u16 = 0x10;
 
-/// Whether a file has a list that gives nothing to anybody but the owner, root and this process's user.
+/// Whether a file has a list that gives nothing to anybody but the owner, root and this process's
+/// user.
 pub(crate) fn is_for_us_alone(path: &Path) -> bool {
     let mut buffer = [0; 4096];
     let Ok(length) = rustix::fs::getxattr(path, ATTRIBUTE, &mut buffer) else { return false };

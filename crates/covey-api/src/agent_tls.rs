@@ -7,8 +7,9 @@ use tokio_rustls::rustls::ClientConfig;
 use crate::credential_error::CredentialError;
 use crate::credentials::Credentials;
 
-/// What an agent or a relay shows to a coordinator, and which coordinators it accepts. Its files are read for each
-/// connection, so that renewed certificates and another list of revoked ones need no restart.
+/// What an agent or a relay shows to a coordinator, and which coordinators it accepts. Its files
+/// are read for each connection, so that renewed certificates and another list of revoked ones need
+/// no restart.
 #[derive(Debug)]
 pub struct AgentTls {
     credentials: Credentials,
@@ -26,7 +27,8 @@ impl AgentTls {
         Ok(Arc::new(AgentTls { credentials, last }))
     }
 
-    /// For the next connection. If the files cannot be used, `failed` is told, and what was read before stays in force.
+    /// For the next connection. If the files cannot be used, `failed` is told, and what was read
+    /// before stays in force.
     pub fn next(&self, failed: impl FnOnce(CredentialError)) -> Arc<ClientConfig> {
         let mut last = self.last.lock().unwrap_or_else(PoisonError::into_inner);
         match self.credentials.agent() {

@@ -63,8 +63,8 @@ pub struct Client {
 }
 
 impl Client {
-    /// Connects, with TLS if `tls` says how. The coordinator's certificate must have the name or the
-    /// address that is connected to.
+    /// Connects, with TLS if `tls` says how. The coordinator's certificate must have the name or
+    /// the address that is connected to.
     ///
     /// # Errors
     /// When there is no connection.

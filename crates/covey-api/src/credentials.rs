@@ -109,8 +109,8 @@ impl Credentials {
         Ok(Arc::new(self.verifying()?.with_no_client_auth()))
     }
 
-    /// Verifies that the other side has a certificate of the CA that is not revoked. The provider is our own: the
-    /// applications of others may have none for the process, or another one.
+    /// Verifies that the other side has a certificate of the CA that is not revoked. The provider
+    /// is our own: the applications of others may have none for the process, or another one.
     fn verifying(&self) -> Result<ConfigBuilder<ClientConfig, WantsClientCert>, CredentialError> {
         let provider = Arc::new(ring::default_provider());
         let unusable = |error: &dyn Display| CredentialError::Use(error.to_string());

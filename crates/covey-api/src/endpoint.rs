@@ -76,7 +76,8 @@ impl FromStr for Endpoint {
         let (host, port) = text.rsplit_once(':').ok_or(EndpointError)?;
         let port = port.parse().map_err(|_| EndpointError)?;
         match ServerName::try_from(host.to_owned()) {
-            // What looks like an address and is none is no name either; one of IPv6 needs its brackets.
+            // What looks like an address and is none is no name either; one of IPv6 needs its
+            // brackets.
             Ok(host @ ServerName::DnsName(_)) if !is_number(host.to_str().as_ref()) => {
                 Ok(Endpoint { host, port })
             }

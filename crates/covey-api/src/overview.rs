@@ -57,9 +57,10 @@ pub struct CoordinatorStatus {
 pub struct Waiting {
     /// Number of the coflow.
     pub coflow: u64,
-    /// What it waits for: `behind` (coflows that are served before it fill its links), `policy` (its links are not full,
-    /// and the policy gives it nothing), `stalled` (hosts without an agent), `open` (flows that are yet to be added),
-    /// `written` (reports that its last bytes have arrived), or as [`idle_why`](crate::CoflowStatus::idle_why) says.
+    /// What it waits for: `behind` (coflows that are served before it fill its links), `policy`
+    /// (its links are not full, and the policy gives it nothing), `stalled` (hosts without an
+    /// agent), `open` (flows that are yet to be added), `written` (reports that its last bytes have
+    /// arrived), or as [`idle_why`](crate::CoflowStatus::idle_why) says.
     pub why: Cow<'static, str>,
     /// The layer of its first flow in the plan, from 0.
     pub layer: u32,

@@ -22,8 +22,8 @@ pub fn read_certificates(path: &Path) -> Result<Vec<CertificateDer<'static>>, Cr
     parts(path, &pem, "a certificate")
 }
 
-/// The lists of revoked certificates in a file; none if there is no such file. A file without a list is an error: it
-/// was cut off, and who was revoked is not known.
+/// The lists of revoked certificates in a file; none if there is no such file. A file without a
+/// list is an error: it was cut off, and who was revoked is not known.
 ///
 /// # Errors
 /// When it cannot be read, or has no list.

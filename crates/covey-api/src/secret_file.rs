@@ -7,8 +7,8 @@ use std::path::Path;
 use crate::acl;
 use crate::credential_error::CredentialError;
 
-/// Checks that only its owner may read a file, or that an access control list lets nobody else read it but this
-/// process's user and root. systemd hands credentials over as such files.
+/// Checks that only its owner may read a file, or that an access control list lets nobody else read
+/// it but this process's user and root. systemd hands credentials over as such files.
 ///
 /// # Errors
 /// When others may, or the file cannot be found.

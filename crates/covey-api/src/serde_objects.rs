@@ -1,5 +1,5 @@
-//! Objects in JSON. What serde derives takes a list for an object, too: of its fields in their order, and an empty one
-//! for an object of defaults.
+//! Objects in JSON. What serde derives takes a list for an object, too: of its fields in their
+//! order, and an empty one for an object of defaults.
 
 use std::fmt;
 use std::marker::PhantomData;

@@ -4,8 +4,9 @@ use std::collections::BTreeMap;
 
 use serde::{Deserialize, Serialize};
 
-/// Settings of a coordinator that change while it runs: the body of `PATCH /v1/admin/settings`, where what is not named
-/// stays as it is, and of its answer, which has all. They hold until the coordinator is started again.
+/// Settings of a coordinator that change while it runs: the body of `PATCH /v1/admin/settings`,
+/// where what is not named stays as it is, and of its answer, which has all. They hold until the
+/// coordinator is started again.
 #[derive(Debug, Clone, Default, PartialEq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Settings {
@@ -69,7 +70,8 @@ impl Settings {
 pub struct SettingsStatus {
     /// All of them.
     pub settings: Settings,
-    /// Coflows that the policy would need sizes of, and that have flows without: how many there are.
+    /// Coflows that the policy would need sizes of, and that have flows without: how many there
+    /// are.
     pub coflows_without_sizes: usize,
     /// The first of these.
     pub without_sizes: Vec<u64>,

@@ -18,8 +18,8 @@ pub struct CoflowSpec {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub parents: Vec<u64>,
-    /// Whether its flows wait until all of its parents have ended or were removed. If not, they may start at once, and
-    /// the parents come first where they contend, in policies that go by DAGs.
+    /// Whether its flows wait until all of its parents have ended or were removed. If not, they may
+    /// start at once, and the parents come first where they contend, in policies that go by DAGs.
     #[serde(default, skip_serializing_if = "is_false")]
     pub barrier: bool,
     /// Weight in a weighted mean of completion times.
@@ -95,16 +95,16 @@ pub struct Flow {
     /// Its size in bytes, if known. Clairvoyant policies need it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub bytes: Option<f64>,
-    /// Index of a flow of the coflow that carries the same bytes: this is another attempt of that transfer. The first
-    /// attempt to end makes the others needless, and they are cancelled.
+    /// Index of a flow of the coflow that carries the same bytes: this is another attempt of that
+    /// transfer. The first attempt to end makes the others needless, and they are cancelled.
     #[serde(
         default,
         deserialize_with = "serde_integers::optional",
         skip_serializing_if = "Option::is_none"
     )]
     pub attempt: Option<u32>,
-    /// Compressed bytes for each raw byte of it, above 0 and at most 1, if that is known; 1 if it is not compressible.
-    /// `None`: that of its coflow.
+    /// Compressed bytes for each raw byte of it, above 0 and at most 1, if that is known; 1 if it
+    /// is not compressible. `None`: that of its coflow.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ratio: Option<f64>,
 }
@@ -127,7 +127,8 @@ pub struct Update {
         skip_serializing_if = "Vec::is_empty"
     )]
     pub add: Vec<Flow>,
-    /// Flows that start again on other hosts: each ends with what it has sent, and a new one is added.
+    /// Flows that start again on other hosts: each ends with what it has sent, and a new one is
+    /// added.
     #[serde(
         default,
         rename = "move",

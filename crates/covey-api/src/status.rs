@@ -57,8 +57,8 @@ pub struct CoflowStatus {
     pub end_s: Option<f64>,
     /// Number of flows.
     pub flows: usize,
-    /// The ids of the flows by index: runs of ids, each by its first id and its length. Empty when the coflow has
-    /// gone.
+    /// The ids of the flows by index: runs of ids, each by its first id and its length. Empty when
+    /// the coflow has gone.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub flow_ids: Vec<(u64, u32)>,
     /// Number of flows that have ended.
@@ -68,7 +68,8 @@ pub struct CoflowStatus {
     /// Number of flows that do not use their rates, and have lost them.
     #[serde(default)]
     pub flows_idle: usize,
-    /// Why most of those do not: `idle` (sent nothing), `unopened`, `closed` or `expired` (nobody keeps it).
+    /// Why most of those do not: `idle` (sent nothing), `unopened`, `closed` or `expired` (nobody
+    /// keeps it).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub idle_why: Option<Cow<'static, str>>,
     /// Seconds for which there have been any.
@@ -159,7 +160,8 @@ pub struct FlowEnds {
     pub to: SocketAddr,
 }
 
-/// Why a flow that no application has named is in its coflow: the flow of the coflow that is nearest to it.
+/// Why a flow that no application has named is in its coflow: the flow of the coflow that is
+/// nearest to it.
 #[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct NearFlow {
     /// The id of the other flow.
@@ -184,7 +186,8 @@ pub enum Presence {
     Lost,
 }
 
-/// What a port that is drained still has: the answer to requests for `/v1/admin/ports/{port}/drain`.
+/// What a port that is drained still has: the answer to requests for
+/// `/v1/admin/ports/{port}/drain`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 pub struct DrainStatus {
     /// The port.
@@ -234,7 +237,8 @@ pub struct AgentStatus {
     /// Seconds for which a schedule that it was sent is not applied.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub unapplied_s: Option<f64>,
-    /// Bytes per second that leave its host beside the flows that are scheduled; absent if it has not said.
+    /// Bytes per second that leave its host beside the flows that are scheduled; absent if it has
+    /// not said.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub other_sent: Option<f64>,
     /// The same for what comes to its host.

@@ -1,4 +1,5 @@
-//! Bodies of requests are read as they were meant. The client for the JVM is tested with the same file.
+//! Bodies of requests are read as they were meant. The client for the JVM is tested with the same
+//! file.
 
 use covey_api::{CoflowSpec, Community, Flow, FlowEnds, Update};
 use serde::de::DeserializeOwned;

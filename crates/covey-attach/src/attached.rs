@@ -17,26 +17,28 @@ use crate::pace::Socket;
 use crate::sockets::Sockets;
 use crate::target::{OpenFile, Target};
 
-/// A look takes at most this part of a processor: where there are very many connections, looks are rarer. Together with
-/// what follows from a look it is about a hundredth.
+/// A look takes at most this part of a processor: where there are very many connections, looks are
+/// rarer. Together with what follows from a look it is about a hundredth.
 const LOAD: f64 = 0.007;
 /// The same while nothing is done to any flow: then nobody waits for what a look finds.
 const QUIET_LOAD: f64 = 0.001;
-/// Reading which files processes have takes at most this part of the time while there are sockets that are not known.
+/// Reading which files processes have takes at most this part of the time while there are sockets
+/// that are not known.
 const READING: f64 = 0.05;
 
-/// For so long after its beginning a connection is looked at more often than others, until it has sent its first bytes.
+/// For so long after its beginning a connection is looked at more often than others, until it has
+/// sent its first bytes.
 const YOUNG: Duration = Duration::from_secs(1);
 /// Maximum number of connections that are looked at more often than others.
 const MAX_YOUNG: usize = 4096;
 
-/// A flow with a lower rate is held, in bytes per second: a packet at such a rate would keep the next one back for
-/// seconds, also after the rate has risen.
+/// A flow with a lower rate is held, in bytes per second: a packet at such a rate would keep the
+/// next one back for seconds, also after the rate has risen.
 const LEAST: f64 = 16.0 * 1024.0;
 
-/// The rate of an idle flow, in bytes per second: that of a burst of 64 KiB in 20 ms. At the rate of
-/// [`Service::PROBE`] its next burst would be four seconds away, also after the flow has been given a rate again, and so
-/// the flow would be idle again.
+/// The rate of an idle flow, in bytes per second: that of a burst of 64 KiB in 20 ms. At the rate
+/// of [`Service::PROBE`] its next burst would be four seconds away, also after the flow has been
+/// given a rate again, and so the flow would be idle again.
 const PROBE: f64 = 50.0 * 64.0 * 1024.0;
 
 /// The bits of an IP header's byte beside the mark.
@@ -92,7 +94,8 @@ pub struct Attached {
     /// The marks that programs have asked for themselves, of flows that are marked.
     own_marks: BTreeMap<u64, u32>,
     connects: Option<Connects>,
-    /// Connections that began a short time ago and have sent nothing so far, with the time at which they are old.
+    /// Connections that began a short time ago and have sent nothing so far, with the time at which
+    /// they are old.
     young: VecDeque<(Established, Instant)>,
     /// The processes' sockets, by inode.
     files: BTreeMap<u32, OpenFile>,
@@ -110,9 +113,9 @@ pub struct Attached {
 }
 
 impl Attached {
-    /// Watches the connections of `target`. `hold`: what keeps flows back that have to wait; without it nothing is
-    /// done to flows. `connects`: what notes their beginnings; without it a flow is seen later, and its beginning is
-    /// that of its first byte.
+    /// Watches the connections of `target`. `hold`: what keeps flows back that have to wait;
+    /// without it nothing is done to flows. `connects`: what notes their beginnings; without it a
+    /// flow is seen later, and its beginning is that of its first byte.
     ///
     /// # Errors
     /// When the kernel does not show connections.
@@ -210,7 +213,8 @@ impl Attached {
         connections.iter_mut().for_each(|connection| self.date(connection));
     }
 
-    /// Hears of connections that have ended: others have their rates sooner than after the next look.
+    /// Hears of connections that have ended: others have their rates sooner than after the next
+    /// look.
     fn hear_of_ended(&mut self) -> io::Result<Progress> {
         let mut ended = self.sockets.take_ended()?;
         self.keep_watched(&mut ended);
@@ -227,8 +231,8 @@ impl Attached {
         }
     }
 
-    /// Looks at connections that began a short time ago. Where there are many connections, all are looked at rarely,
-    /// and these would be seen late.
+    /// Looks at connections that began a short time ago. Where there are many connections, all are
+    /// looked at rarely, and these would be seen late.
     fn look_at_young(&mut self) -> io::Result<Progress> {
         let (begin, now) = (thread_cpu(), Instant::now());
         let Some(connects) = &mut self.connects else { return Ok(Progress::default()) };
@@ -300,8 +304,9 @@ impl Attached {
         }
     }
 
-    /// Has a flow sent as it is served; `None`: as if it were not attached. What cannot be done is tried again at the
-    /// next look. A flow is held only if it can be let go: if one of its processes shows the socket.
+    /// Has a flow sent as it is served; `None`: as if it were not attached. What cannot be done is
+    /// tried again at the next look. A flow is held only if it can be let go: if one of its
+    /// processes shows the socket.
     fn serve(&mut self, number: u64, service: Option<Service>) {
         self.waiting.remove(&number);
         let Some(flow) = self.flows.open().get(&number).copied() else { return };
@@ -447,15 +452,16 @@ impl Drop for Attached {
     }
 }
 
-/// The processor time of this thread. Unlike the time on the wall it does not grow where others have the processor.
+/// The processor time of this thread. Unlike the time on the wall it does not grow where others
+/// have the processor.
 fn thread_cpu() -> Duration {
     let time = rustix::time::clock_gettime(rustix::time::ClockId::ThreadCPUTime);
     Duration::new(time.tv_sec.try_into().unwrap_or(0), time.tv_nsec.try_into().unwrap_or(0))
 }
 
-/// Takes the rates of all sockets of `target` back, and the marks of those that have one, which a process that was
-/// killed may have left behind. Returns of how many. What a program has asked for itself is taken, too: nothing tells
-/// them apart.
+/// Takes the rates of all sockets of `target` back, and the marks of those that have one, which a
+/// process that was killed may have left behind. Returns of how many. What a program has asked for
+/// itself is taken, too: nothing tells them apart.
 ///
 /// # Errors
 /// When the kernel does not show connections.

@@ -57,7 +57,8 @@ pub(crate) fn map<M: TryFrom<Map, Error = MapError>>(
     M::try_from(object.take_map(name).ok_or_else(BpfError::missing)?).map_err(BpfError::refused)
 }
 
-/// The root of the control groups: programs there see all processes, in all network namespaces of this machine.
+/// The root of the control groups: programs there see all processes, in all network namespaces of
+/// this machine.
 pub(crate) fn root() -> Result<File, BpfError> {
     let mounts = std::fs::read_to_string("/proc/self/mounts").unwrap_or_default();
     let root = cgroup2(&mounts).ok_or(BpfError::NoCgroup)?;

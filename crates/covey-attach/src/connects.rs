@@ -1,5 +1,5 @@
-//! When connections begin (bpf/connects.bpf.c): a connection that waits for its first packets to cross a busy network
-//! begins when its program asks for it, not when its first byte has arrived.
+//! When connections begin (bpf/connects.bpf.c): a connection that waits for its first packets to
+//! cross a busy network begins when its program asks for it, not when its first byte has arrived.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 
@@ -60,8 +60,8 @@ impl Connects {
         Some(Begun { asked_us: age_us(asked), established_us: age_us(established) })
     }
 
-    /// The next connection that has been established since this was last called, the oldest first. With very many some
-    /// are missing.
+    /// The next connection that has been established since this was last called, the oldest first.
+    /// With very many some are missing.
     pub fn take_established(&mut self) -> Option<Established> {
         self.news.next().and_then(|message| established(&message))
     }

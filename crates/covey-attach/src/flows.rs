@@ -24,11 +24,14 @@ pub struct Flow {
     pub inode: u32,
     /// Bytes that the receiver has acknowledged.
     pub sent: u64,
-    /// The most bytes a second that the kernel sent of it when it was first seen: what its program has asked for.
+    /// The most bytes a second that the kernel sent of it when it was first seen: what its program
+    /// has asked for.
     pub own_pace: u64,
-    /// Bytes that had been acknowledged, and microseconds for which it had been busy, when it was found idle at first.
+    /// Bytes that had been acknowledged, and microseconds for which it had been busy, when it was
+    /// found idle at first.
     before: (u64, u64),
-    /// When it began to send, on the caller's clock, in seconds; before that, when it was first seen.
+    /// When it began to send, on the caller's clock, in seconds; before that, when it was first
+    /// seen.
     pub start_s: f64,
 }
 
@@ -62,18 +65,20 @@ pub struct Flows {
     /// By cookie.
     open: BTreeMap<u64, Flow>,
     over: Vec<Over>,
-    /// Connections that have ended, by their cookies, and when: the kernel may tell of an end after it was seen.
+    /// Connections that have ended, by their cookies, and when: the kernel may tell of an end after
+    /// it was seen.
     ended: BTreeMap<u64, f64>,
     next_forgetting_s: f64,
     /// Whether connections that are idle at the next look become flows only when they send again.
     passes_idle: bool,
 }
 
-/// For so many seconds an end that was seen is remembered. A socket may be half closed for some minutes.
+/// For so many seconds an end that was seen is remembered. A socket may be half closed for some
+/// minutes.
 const REMEMBERED_S: f64 = 600.0;
 
-/// A program that sends within so many microseconds of the beginning of a connection has asked for the connection in
-/// order to send.
+/// A program that sends within so many microseconds of the beginning of a connection has asked for
+/// the connection in order to send.
 const SOON_US: u64 = 20_000;
 
 /// The kernel tells of an end a little later than it stops to list the connection.
@@ -88,15 +93,16 @@ fn age_us(connection: &Connection, busy_before_us: u64) -> u64 {
 }
 
 impl Flows {
-    /// No connections yet. `sees_ends`: all that end are told of, with what they have sent. `passes_idle`: what
-    /// connections have sent before the first look is none of a flow's, if they are idle then.
+    /// No connections yet. `sees_ends`: all that end are told of, with what they have sent.
+    /// `passes_idle`: what connections have sent before the first look is none of a flow's, if they
+    /// are idle then.
     pub fn new(sees_ends: bool, passes_idle: bool) -> Flows {
         let patience_s = if sees_ends { PATIENCE_S } else { 0.0 };
         Flows { patience_s, passes_idle, ..Flows::default() }
     }
 
-    /// Looks at the connections that are open at `now_s`, and at those that have ended since the last look. Returns
-    /// what has happened.
+    /// Looks at the connections that are open at `now_s`, and at those that have ended since the
+    /// last look. Returns what has happened.
     pub fn look(&mut self, open: &[Connection], ended: &[Connection], now_s: f64) -> Progress {
         let mut progress = Progress::default();
         for connection in open {
@@ -122,7 +128,8 @@ impl Flows {
         progress
     }
 
-    /// Looks at some of the connections that are open at `now_s`. Returns what has happened to them.
+    /// Looks at some of the connections that are open at `now_s`. Returns what has happened to
+    /// them.
     pub fn look_at(&mut self, some: &[Connection], now_s: f64) -> Progress {
         let mut progress = Progress::default();
         some.iter().for_each(|connection| self.see(connection, now_s, &mut progress));

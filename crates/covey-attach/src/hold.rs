@@ -12,8 +12,9 @@ use crate::pace::may_take_sockets;
 
 const OBJECT: &[u8] = include_bytes!("../bpf/hold.bpf.o");
 
-/// For so long flows are held after this process has last said that it follows them, in nanoseconds. It does so fifty
-/// times a second: one that is silent for longer was stopped, or gets no processor, and what it knows is old.
+/// For so long flows are held after this process has last said that it follows them, in
+/// nanoseconds. It does so fifty times a second: one that is silent for longer was stopped, or gets
+/// no processor, and what it knows is old.
 const LEASE_NS: u64 = 250_000_000;
 
 /// The sockets that are held.
@@ -27,7 +28,8 @@ pub struct Hold {
 }
 
 impl Hold {
-    /// Holds no socket yet. Sees the sockets of all processes in the network namespaces of this machine.
+    /// Holds no socket yet. Sees the sockets of all processes in the network namespaces of this
+    /// machine.
     ///
     /// # Errors
     /// When the kernel cannot do it, or this process may not have it done.
@@ -56,8 +58,8 @@ impl Hold {
         Ok(())
     }
 
-    /// This process follows what its flows do. It is to say so many times a second: after a quarter of a second of
-    /// silence nobody is held, for what was decided is old by then.
+    /// This process follows what its flows do. It is to say so many times a second: after a quarter
+    /// of a second of silence nobody is held, for what was decided is old by then.
     pub fn renew(&mut self) {
         if !self.cookies.is_empty() {
             // The only entry is always there.

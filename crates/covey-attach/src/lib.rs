@@ -1,4 +1,5 @@
-//! Watches, paces and holds the TCP connections of programs that know nothing of Covey, and that run already.
+//! Watches, paces and holds the TCP connections of programs that know nothing of Covey, and that
+//! run already.
 //!
 //! | module | what |
 //! |---|---|
@@ -12,8 +13,9 @@
 //! | [`bpf`] | what the programs of both need |
 //! | [`attached`] | all of it, as an [`Enforcer`](covey_agent::Enforcer) |
 //!
-//! Nothing that is done to a socket outlives this process but its rate, which [`attached::Attached`] takes back when
-//! it is dropped, and [`attached::release`] after a process that was killed.
+//! Nothing that is done to a socket outlives this process but its rate, which
+//! [`attached::Attached`] takes back when it is dropped, and [`attached::release`] after a process
+//! that was killed.
 
 pub mod attached;
 pub mod bpf;

@@ -1,4 +1,5 @@
-//! The rate and the mark of a socket of another process: the kernel gives this one a duplicate of the descriptor.
+//! The rate and the mark of a socket of another process: the kernel gives this one a duplicate of
+//! the descriptor.
 
 use std::io;
 use std::os::fd::{AsRawFd, OwnedFd};
@@ -9,7 +10,8 @@ use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
 
 use crate::target::{OpenFile, opened};
 
-/// A socket of another process. It is to be dropped soon: the other one cannot close it while it is there.
+/// A socket of another process. It is to be dropped soon: the other one cannot close it while it is
+/// there.
 #[derive(Debug)]
 pub struct Socket(OwnedFd);
 
@@ -17,8 +19,8 @@ impl Socket {
     /// The socket with a cookie.
     ///
     /// # Errors
-    /// When the file is another one by now, the process has ended, or this one may not: that needs CAP_SYS_PTRACE for
-    /// processes of other users.
+    /// When the file is another one by now, the process has ended, or this one may not: that needs
+    /// CAP_SYS_PTRACE for processes of other users.
     pub fn new(file: &OpenFile, cookie: u64) -> io::Result<Socket> {
         let socket = pidfd_getfd(&file.process, file.descriptor, PidfdGetfdFlags::empty())?;
         // The process may have closed the file since, and opened another one with the same number.
@@ -28,7 +30,8 @@ impl Socket {
         Ok(Socket(socket))
     }
 
-    /// Has the kernel send at most `rate` bytes a second; [`UNPACED`](crate::connection::UNPACED): as fast as it can.
+    /// Has the kernel send at most `rate` bytes a second; [`UNPACED`](crate::connection::UNPACED):
+    /// as fast as it can.
     ///
     /// # Errors
     /// The kernel's.

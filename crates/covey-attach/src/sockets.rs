@@ -21,11 +21,12 @@ use rustix::net::sockopt;
 use crate::connection::Connection;
 use crate::connects::Established;
 
-/// Groups of messages about sockets that are destroyed (`linux/sock_diag.h`): TCP over IPv4, and over IPv6.
+/// Groups of messages about sockets that are destroyed (`linux/sock_diag.h`): TCP over IPv4, and
+/// over IPv6.
 const DESTROYED: [u32; 2] = [1, 3];
 
-/// Where `max_pacing_rate`, `bytes_acked`, `busy_time`, `bytes_sent` and `bytes_retrans` are in `struct tcp_info`
-/// (`linux/tcp.h`).
+/// Where `max_pacing_rate`, `bytes_acked`, `busy_time`, `bytes_sent` and `bytes_retrans` are in
+/// `struct tcp_info` (`linux/tcp.h`).
 const MAX_PACE: Range<usize> = 112..120;
 const ACKNOWLEDGED: Range<usize> = 120..128;
 const BUSY: Range<usize> = 168..176;
@@ -43,8 +44,9 @@ pub struct Sockets {
 }
 
 impl Sockets {
-    /// Opens the way to the kernel. Without CAP_NET_ADMIN it does not tell of sockets that are destroyed: the end of a
-    /// connection is then seen at the next look, with what it had sent at the last.
+    /// Opens the way to the kernel. Without CAP_NET_ADMIN it does not tell of sockets that are
+    /// destroyed: the end of a connection is then seen at the next look, with what it had sent at
+    /// the last.
     ///
     /// # Errors
     /// When the kernel has no INET_DIAG.
@@ -132,8 +134,9 @@ impl Sockets {
         }
     }
 
-    /// The connections that have ended since this was last called, with all that they have sent. If so many have ended
-    /// that the kernel had no room for them, some are missing, and the log says so.
+    /// The connections that have ended since this was last called, with all that they have sent. If
+    /// so many have ended that the kernel had no room for them, some are missing, and the log says
+    /// so.
     ///
     /// # Errors
     /// When the kernel does not answer.
@@ -195,8 +198,8 @@ fn connection(response: &InetResponse) -> Option<Connection> {
         _ => None,
     })?;
     let number = |at: Range<usize>| Some(u64::from_ne_bytes(info.get(at)?.try_into().ok()?));
-    // The first and the last packet of a connection are acknowledged as a byte each. What is sent counts data alone,
-    // but counts it again when it is sent again.
+    // The first and the last packet of a connection are acknowledged as a byte each. What is sent
+    // counts data alone, but counts it again when it is sent again.
     let again = number(SENT_AGAIN).unwrap_or(0);
     let sent = number(SENT).map_or(u64::MAX, |sent| sent.saturating_sub(again));
     let acknowledged = number(ACKNOWLEDGED)?.min(sent);

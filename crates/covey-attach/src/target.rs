@@ -29,8 +29,8 @@ pub struct OpenFile {
 }
 
 impl Target {
-    /// The numbers of the processes that are in this process's network namespace: the kernel shows no connections of
-    /// others. A process that has ended meanwhile may be missing.
+    /// The numbers of the processes that are in this process's network namespace: the kernel shows
+    /// no connections of others. A process that has ended meanwhile may be missing.
     pub fn processes(&self) -> BTreeSet<u32> {
         let mut found = match self {
             Target::Host => all().collect(),

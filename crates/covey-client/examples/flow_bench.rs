@@ -1,6 +1,6 @@
 //! Measures docs/measurements/client-library.md: the library beside plain TCP, compression, pacing,
-//! reaction, and an agent with a thousand flows; with the argument `beside-tcp` or `rates` that part alone.
-//! `make measure WHAT=flows` runs it.
+//! reaction, and an agent with a thousand flows; with the argument `beside-tcp` or `rates` that
+//! part alone. `make measure WHAT=flows` runs it.
 
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,6 @@
-//! Measures docs/measurements/client-library.md, rates kept by HTB and priorities by DSCP: flows of the library from
-//! one network namespace to another. scripts/htb-bench.sh makes these, and runs it.
+//! Measures docs/measurements/client-library.md, rates kept by HTB and priorities by DSCP: flows of
+//! the library from one network namespace to another. scripts/htb-bench.sh makes these, and runs
+//! it.
 //!
 //!     htb_bench sink ADDRESS
 //!     htb_bench rates DEVICE ADDRESS COMMAND-OF-THE-SINK…
@@ -103,7 +104,8 @@ impl Sink {
         let (program, words) = command.split_first().ok_or("no command of the sink")?;
         let mut process = Command::new(program).args(words).stdout(Stdio::piped()).spawn()?;
         let output = BufReader::new(process.stdout.take().ok_or("no output")?);
-        // Output is read at once: a sink that waited for room in its pipe would receive nothing meanwhile.
+        // Output is read at once: a sink that waited for room in its pipe would receive nothing
+        // meanwhile.
         let (to, lines) = channel();
         std::thread::spawn(move || {
             output.lines().map_while(Result::ok).try_for_each(|line| to.send(line))

@@ -3,9 +3,9 @@
 //!     shuffle receive 127.0.0.1:9000
 //!     shuffle send 127.0.0.1:9000 --name report --megabytes 200
 //!
-//! The receiver takes flows of any coflow until it is stopped, and prints the checksum of each. The sender is
-//! the driver of an application: it registers a coflow of a few flows from its host to the receiver's, sends
-//! them, and waits for its end.
+//! The receiver takes flows of any coflow until it is stopped, and prints the checksum of each. The
+//! sender is the driver of an application: it registers a coflow of a few flows from its host to
+//! the receiver's, sends them, and waits for its end.
 
 use std::collections::BTreeMap;
 use std::error::Error;
@@ -55,8 +55,8 @@ async fn run() -> Result<()> {
 
 /// Reads flows as they come, each in a task of its own.
 async fn receive(address: &str, given: &BTreeMap<String, String>) -> Result<()> {
-    // A receiver needs neither agent nor coordinator: flows are scheduled where they are sent. In mode stream it decides
-    // itself.
+    // A receiver needs neither agent nor coordinator: flows are scheduled where they are sent. In
+    // mode stream it decides itself.
     let options = Options {
         mode: mode(given)?,
         tls: tls(given),

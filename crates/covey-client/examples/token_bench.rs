@@ -1,10 +1,11 @@
-//! Measures docs/measurements/client-library.md: large and small flows between two hosts, under coordinators that differ in
-//! `--flow-tokens`, by turns. `make measure WHAT=tokens` starts them, and runs it.
+//! Measures docs/measurements/client-library.md: large and small flows between two hosts, under
+//! coordinators that differ in `--flow-tokens`, by turns. `make measure WHAT=tokens` starts them,
+//! and runs it.
 //!
 //!     token_bench NAME=ADDRESS=FOLDER[=CERTIFICATES] …
 //!
-//! At each address a coordinator listens for clients; the folder has its `token`, and the sockets `0.sock` and `1.sock`
-//! of its agents. With a folder of certificates, flows have TLS.
+//! At each address a coordinator listens for clients; the folder has its `token`, and the sockets
+//! `0.sock` and `1.sock` of its agents. With a folder of certificates, flows have TLS.
 
 use std::path::Path;
 use std::sync::Arc;

@@ -1,8 +1,8 @@
 //! Named blocks: Swallow's `push` and `pull` (§V, Table IV), Aalo's `put` and `get` (§6.1).
 //!
-//! A block that is pushed waits in its connection, not in memory, until it is pulled; the sender's `push` returns
-//! when the receiver has it. A block that is put stays with the application that has put it, and others can get it
-//! any number of times, until it is removed.
+//! A block that is pushed waits in its connection, not in memory, until it is pulled; the sender's
+//! `push` returns when the receiver has it. A block that is put stays with the application that has
+//! put it, and others can get it any number of times, until it is removed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -69,7 +69,8 @@ impl Blocks {
         self.address
     }
 
-    /// Sends a block to the [`Blocks`] at `to`, as the flow of index `flow`. Returns when it has been pulled there.
+    /// Sends a block to the [`Blocks`] at `to`, as the flow of index `flow`. Returns when it has
+    /// been pulled there.
     ///
     /// # Errors
     /// When the connection breaks, or the other side refuses the block.
@@ -109,7 +110,8 @@ impl Blocks {
         self.exchange.arrived.notify_waiters();
     }
 
-    /// Gets a block from the [`Blocks`] at `from`, as the flow of index `flow`. Waits until it has been put there.
+    /// Gets a block from the [`Blocks`] at `from`, as the flow of index `flow`. Waits until it has
+    /// been put there.
     ///
     /// # Errors
     /// When the connection breaks.

@@ -27,27 +27,31 @@ use crate::tls::{Tls, TlsFiles};
 /// How an application takes part.
 #[derive(Debug, Clone)]
 pub struct Options {
-    /// Who decides which flow is sent first. Without a coordinator, neither agent nor credentials are needed.
+    /// Who decides which flow is sent first. Without a coordinator, neither agent nor credentials
+    /// are needed.
     pub mode: Mode,
     /// The socket of the agent on this host; `None`: flows are not scheduled.
     pub agent: Option<PathBuf>,
-    /// Where the coordinator listens for clients; `None` for an application that only joins coflows.
+    /// Where the coordinator listens for clients; `None` for an application that only joins
+    /// coflows.
     pub coordinator: Option<Endpoint>,
     /// Folder with the credentials: `token`, and `ca.pem` if the coordinator uses TLS.
     pub credentials: PathBuf,
-    /// Maximum time of each wait of a flow, whether or not a schedule has mentioned the flow before. After it the flow
-    /// sends unscheduled until it gets a rate again. `None`: a flow waits for ever.
+    /// Maximum time of each wait of a flow, whether or not a schedule has mentioned the flow
+    /// before. After it the flow sends unscheduled until it gets a rate again. `None`: a flow waits
+    /// for ever.
     pub hold_max: Option<Duration>,
-    /// How long the coordinator keeps a coflow after it last heard from the application that registered it, from a
-    /// second to a day. The client renews the lease until the coflow ends.
+    /// How long the coordinator keeps a coflow after it last heard from the application that
+    /// registered it, from a second to a day. The client renews the lease until the coflow ends.
     pub lease: Duration,
     /// Maximum time of a call to the coordinator.
     pub deadline: Duration,
-    /// Whether it is an error that a coflow cannot be registered because the coordinator is away, stopping or full, or
-    /// refuses the credential. If it is none, the coflow's flows are not scheduled.
+    /// Whether it is an error that a coflow cannot be registered because the coordinator is away,
+    /// stopping or full, or refuses the credential. If it is none, the coflow's flows are not
+    /// scheduled.
     pub strict: bool,
-    /// The certificate to show to other hosts, if the connections of flows have TLS. Then this application accepts
-    /// flows with TLS alone, and opens all of its flows with it.
+    /// The certificate to show to other hosts, if the connections of flows have TLS. Then this
+    /// application accepts flows with TLS alone, and opens all of its flows with it.
     pub tls: Option<TlsFiles>,
 }
 
@@ -90,8 +94,8 @@ pub(crate) struct ClientState {
     pub host: Option<Arc<Host>>,
     /// TLS with other hosts, if flows have it.
     pub tls: Option<Tls>,
-    /// Whether the last registration failed. If it did, none is tried before the coordinator has answered: otherwise
-    /// the application would wait for each.
+    /// Whether the last registration failed. If it did, none is tried before the coordinator has
+    /// answered: otherwise the application would wait for each.
     is_away: AtomicBool,
     /// Why the last registration that failed did so.
     last_failure: Mutex<Option<String>>,
@@ -124,7 +128,8 @@ impl ClientState {
         }
     }
 
-    /// Registers a coflow with a lease: the coordinator removes it even if this application dies at once.
+    /// Registers a coflow with a lease: the coordinator removes it even if this application dies at
+    /// once.
     async fn register(
         &self,
         rest: &Rest,
@@ -159,7 +164,8 @@ const RENEWALS: u32 = 3;
 const RECONNECT: Duration = Duration::from_millis(500);
 const MAX_RECONNECT: Duration = Duration::from_secs(10);
 
-/// Renews the leases of a client's coflows, and looks for a coordinator that is away, for as long as the client exists.
+/// Renews the leases of a client's coflows, and looks for a coordinator that is away, for as long
+/// as the client exists.
 async fn maintain(client: Weak<ClientState>, lease: Duration) {
     let every = lease / RENEWALS;
     let (mut pause, mut next_attempt) = (RECONNECT, Instant::now());
@@ -209,8 +215,8 @@ async fn renew(state: &ClientState, rest: &Rest) {
 pub struct Client(pub(crate) Arc<ClientState>);
 
 impl Client {
-    /// Finds the agent on this host. Without an agent, flows send as fast as they can. Must be called in a tokio
-    /// runtime.
+    /// Finds the agent on this host. Without an agent, flows send as fast as they can. Must be
+    /// called in a tokio runtime.
     ///
     /// # Errors
     /// When there are credentials that cannot be used.
@@ -219,7 +225,8 @@ impl Client {
         let host = match &options.mode {
             Mode::Coordinator => None,
             Mode::Stream(setup) => {
-                // A name that two hosts share mixes up their bytes, where they receive the same coflow.
+                // A name that two hosts share mixes up their bytes, where they receive the same
+                // coflow.
                 let name = random() as u32;
                 Some(Arc::new(Host::new(setup.clone(), name)))
             }
@@ -272,14 +279,14 @@ impl Client {
         }
     }
 
-    /// How long decisions of receivers took until packets were marked here, if nobody is in charge: the last 4,096. They
-    /// mean something where the clocks of the hosts agree.
+    /// How long decisions of receivers took until packets were marked here, if nobody is in charge:
+    /// the last 4,096. They mean something where the clocks of the hosts agree.
     pub fn decision_delays(&self) -> Vec<Duration> {
         self.0.host.as_ref().map_or_else(Vec::new, |host| host.delays())
     }
 
-    /// Why the last failed registration failed: the coordinator's refusal with its HTTP status, or that it has not
-    /// answered. `None` if no registration has failed.
+    /// Why the last failed registration failed: the coordinator's refusal with its HTTP status, or
+    /// that it has not answered. `None` if no registration has failed.
     pub fn unregistered_because(&self) -> Option<String> {
         self.0.last_failure.lock().unwrap_or_else(PoisonError::into_inner).clone()
     }
@@ -294,15 +301,17 @@ impl Client {
         self.0.link.unacknowledged()
     }
 
-    /// Returns when the coordinator has acknowledged the ends of all flows, or flows are not scheduled any more. If an
-    /// application exits before that, the coordinator may never hear of those ends.
+    /// Returns when the coordinator has acknowledged the ends of all flows, or flows are not
+    /// scheduled any more. If an application exits before that, the coordinator may never hear of
+    /// those ends.
     pub async fn settled(&self) {
         while self.unsettled() > 0 && self.scheduled() == Scheduled::Yes {
             tokio::time::sleep(LOOK_AGAIN).await;
         }
     }
 
-    /// The coflows that are present, or `all` that the coordinator remembers; empty without a coordinator.
+    /// The coflows that are present, or `all` that the coordinator remembers; empty without a
+    /// coordinator.
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
@@ -313,12 +322,13 @@ impl Client {
         }
     }
 
-    /// Registers a coflow. If the coordinator is away, stopping or full, or refuses the credential, the coflow gets an
-    /// id that no coordinator knows, and its flows are not scheduled. That is logged once, and no later call waits for
-    /// the coordinator until it has answered again.
+    /// Registers a coflow. If the coordinator is away, stopping or full, or refuses the credential,
+    /// the coflow gets an id that no coordinator knows, and its flows are not scheduled. That is
+    /// logged once, and no later call waits for the coordinator until it has answered again.
     ///
     /// # Errors
-    /// When the coordinator refuses the coflow itself; with [`Options::strict`], also when it cannot register any.
+    /// When the coordinator refuses the coflow itself; with [`Options::strict`], also when it
+    /// cannot register any.
     pub async fn register(&self, spec: &CoflowSpec) -> Result<Coflow, RestError> {
         let ClientState { options, rest, is_away, host, .. } = &*self.0;
         if let Some(host) = host {
@@ -361,8 +371,8 @@ impl Client {
         }
     }
 
-    /// Has the agent ask what is registered of a flow of which this application opens one end; `None` if no coordinator
-    /// knows the flow.
+    /// Has the agent ask what is registered of a flow of which this application opens one end;
+    /// `None` if no coordinator knows the flow.
     pub(crate) fn opening(&self, header: &FlowHeader, side: Side) -> Option<Arc<Opening>> {
         let is_registered = self.0.host.is_none() && header.key.coflow & UNREGISTERED == 0;
         let bytes = header.bytes.map_or(f64::INFINITY, |bytes| bytes as f64);
@@ -426,12 +436,12 @@ impl Coflow {
         self.id & UNREGISTERED == 0
     }
 
-    /// Opens the flow of index `flow` to a listener. `bytes` is its size if it is known; `label`, of at most 255 bytes,
-    /// is for the receiver.
+    /// Opens the flow of index `flow` to a listener. `bytes` is its size if it is known; `label`,
+    /// of at most 255 bytes, is for the receiver.
     ///
     /// # Errors
-    /// When the connection cannot be made. If the flow is opened otherwise than it is registered, this or a later call
-    /// on the flow returns a [`WrongOpening`](crate::WrongOpening).
+    /// When the connection cannot be made. If the flow is opened otherwise than it is registered,
+    /// this or a later call on the flow returns a [`WrongOpening`](crate::WrongOpening).
     pub async fn open(
         &self,
         flow: u32,
@@ -444,11 +454,12 @@ impl Coflow {
         Ok(self.client.sender(stream, &header, opening))
     }
 
-    /// Asks a listener to send the flow of index `flow`, with what its application has under `label`.
+    /// Asks a listener to send the flow of index `flow`, with what its application has under
+    /// `label`.
     ///
     /// # Errors
-    /// When the connection cannot be made, the other side does not send the flow, or one of the two refuses the other's
-    /// proof.
+    /// When the connection cannot be made, the other side does not send the flow, or one of the two
+    /// refuses the other's proof.
     pub async fn fetch(
         &self,
         flow: u32,
@@ -470,8 +481,8 @@ impl Coflow {
         Ok(self.client.receiver(stream, answer, opening))
     }
 
-    /// Makes a connection and sends a header on it, with a proof if one is necessary. Asks what is registered of the
-    /// flow.
+    /// Makes a connection and sends a header on it, with a proof if one is necessary. Asks what is
+    /// registered of the flow.
     async fn begin(
         &self,
         to: impl ToSocketAddrs,
@@ -508,7 +519,8 @@ impl Coflow {
         Ok(FlowHeader { key, direction, bytes, chunked, with_notes, label: label.to_vec() })
     }
 
-    /// Changes the coflow: adds, moves or restarts flows. Does nothing if no coordinator knows the coflow.
+    /// Changes the coflow: adds, moves or restarts flows. Does nothing if no coordinator knows the
+    /// coflow.
     ///
     /// # Errors
     /// When the coordinator is away, or refuses.
@@ -536,8 +548,8 @@ impl Coflow {
         }
     }
 
-    /// Returns when the coflow has ended or was removed; at once if no coordinator knows it. Goes on waiting for half a
-    /// minute while the coordinator is away, stopping or full.
+    /// Returns when the coflow has ended or was removed; at once if no coordinator knows it. Goes
+    /// on waiting for half a minute while the coordinator is away, stopping or full.
     ///
     /// # Errors
     /// When the coordinator has forgotten the coflow, or is away for longer.

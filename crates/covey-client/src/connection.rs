@@ -1,8 +1,9 @@
 //! The connection of a flow: a socket, with or without TLS.
 //!
-//! Both are used without waiting, as a socket is: a call does what it can, and says `WouldBlock` otherwise. So reading
-//! and writing may be the affairs of different tasks. TLS has its own buffers. What has been written may still be in
-//! them: [`Connection::poll_flushed`] waits until the socket has it.
+//! Both are used without waiting, as a socket is: a call does what it can, and says `WouldBlock`
+//! otherwise. So reading and writing may be the affairs of different tasks. TLS has its own
+//! buffers. What has been written may still be in them: [`Connection::poll_flushed`] waits until
+//! the socket has it.
 
 use std::io::{self, BufRead, IoSlice, IoSliceMut, Read, Write};
 use std::net::SocketAddr;
@@ -285,7 +286,8 @@ impl Connection {
         Ok(())
     }
 
-    /// Reads bytes that nobody wants, until the other side closes the connection or `max` have come.
+    /// Reads bytes that nobody wants, until the other side closes the connection or `max` have
+    /// come.
     pub async fn drain(&self, mut max: usize) -> io::Result<()> {
         let mut buffer = [0; 4096];
         while max > 0 {

@@ -21,7 +21,8 @@ use crate::opening::{Opening, cancelled};
 use crate::pacing;
 use crate::stream::{Host, Marking};
 
-/// Whether an error of reading is what TLS says: for one, that the other side does not accept the certificate.
+/// Whether an error of reading is what TLS says: for one, that the other side does not accept the
+/// certificate.
 fn is_of_tls(error: &io::Error) -> bool {
     error.kind() == io::ErrorKind::InvalidData
 }
@@ -29,9 +30,10 @@ fn is_of_tls(error: &io::Error) -> bool {
 /// Length of the receiver's confirmation, which holds the number of bytes received.
 pub const CONFIRMATION: usize = 8;
 
-/// The sending end of a flow. It sends and compresses what is written as the schedule says. Bytes to be compressed
-/// are gathered until there are enough, or until they are flushed. [`FlowSender::finish`] (or `shutdown`) ends the
-/// flow; a flow that is dropped before that has not ended.
+/// The sending end of a flow. It sends and compresses what is written as the schedule says. Bytes
+/// to be compressed are gathered until there are enough, or until they are flushed.
+/// [`FlowSender::finish`] (or `shutdown`) ends the flow; a flow that is dropped before that has not
+/// ended.
 pub struct FlowSender {
     stream: Arc<Connection>,
     /// The gate and the link that it belongs to; `None` for a flow that no coordinator schedules.
@@ -67,8 +69,8 @@ enum EndState {
 }
 
 impl FlowSender {
-    /// The flow of `header` over a connection on which the header has been sent. The link of a `scheduled` flow says when
-    /// and how fast it may send.
+    /// The flow of `header` over a connection on which the header has been sent. The link of a
+    /// `scheduled` flow says when and how fast it may send.
     pub(crate) fn new(
         stream: Connection,
         header: &FlowHeader,
@@ -203,7 +205,8 @@ impl FlowSender {
         Err(opening.wrong(OpeningError::TooMany(registered)))
     }
 
-    /// Says that a flow has ended with fewer bytes than are registered: a policy that goes by sizes was misled.
+    /// Says that a flow has ended with fewer bytes than are registered: a policy that goes by sizes
+    /// was misled.
     fn note_fewer(&self) {
         let registered = self.opening.as_ref().map_or(f64::INFINITY, |it| it.registered());
         let sent = self.sent.bytes;
@@ -219,8 +222,8 @@ impl FlowSender {
         }
     }
 
-    /// Has a flow that waits, for its turn or for room in the socket, woken when its receiver says something: before the
-    /// end that is a refusal.
+    /// Has a flow that waits, for its turn or for room in the socket, woken when its receiver says
+    /// something: before the end that is a refusal.
     fn listen(&mut self, cx: &mut Context<'_>) -> io::Result<()> {
         // What a flow with notes is told is read elsewhere.
         while self.marking.is_none()
@@ -240,8 +243,8 @@ impl FlowSender {
         self.check_opening(cx)
     }
 
-    /// Whether the coordinator has ended the flow, because nobody needs it any more. Writing then fails with
-    /// [`io::ErrorKind::ConnectionAborted`].
+    /// Whether the coordinator has ended the flow, because nobody needs it any more. Writing then
+    /// fails with [`io::ErrorKind::ConnectionAborted`].
     pub fn is_cancelled(&self) -> bool {
         self.gate.as_ref().is_some_and(|(gate, _)| gate.is_cancelled())
     }
@@ -251,8 +254,8 @@ impl FlowSender {
         self.gate.as_ref().and_then(|(gate, _)| gate.codec())
     }
 
-    /// Writes the encoder's header or compressed chunk if there is one, and `data` behind it. Returns how many bytes of
-    /// `data` were written.
+    /// Writes the encoder's header or compressed chunk if there is one, and `data` behind it.
+    /// Returns how many bytes of `data` were written.
     fn poll_socket_write(&mut self, cx: &mut Context<'_>, data: &[u8]) -> Poll<io::Result<usize>> {
         let written = loop {
             if self.stream.poll_write_ready(cx)?.is_pending() {

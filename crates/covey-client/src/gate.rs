@@ -159,12 +159,13 @@ impl Gate {
         self.lock().codec = codec;
     }
 
-    /// Sets the flow's state. The kernel learns a new rate here and not from the writer: a writer that waits for room
-    /// in the socket would pass it on too late.
+    /// Sets the flow's state. The kernel learns a new rate here and not from the writer: a writer
+    /// that waits for room in the socket would pass it on too late.
     pub fn set(&self, state: SendState, layer: Option<u32>, means: Means) {
         let mut control = self.lock();
         let state = match state {
-            // With marks alone every flow may send; those that are not served have the lowest class.
+            // With marks alone every flow may send; those that are not served have the lowest
+            // class.
             SendState::Paced(_) | SendState::Waits if !means.paces() => SendState::Free,
             state => state,
         };
@@ -179,9 +180,9 @@ impl Gate {
             SendState::Paced(rate) if means.shapes() => rate * SHAPED_PACE,
             SendState::Paced(rate) => rate,
             SendState::Free => f64::INFINITY,
-            // The socket sends what it holds at the old rate, beside the first bytes of the flow that has the port
-            // now, and the port is not idle meanwhile. With a lower rate, the socket's timer would also delay the
-            // flow when it continues.
+            // The socket sends what it holds at the old rate, beside the first bytes of the flow
+            // that has the port now, and the port is not idle meanwhile. With a lower rate, the
+            // socket's timer would also delay the flow when it continues.
             SendState::Waits | SendState::Unmentioned { .. } | SendState::Cancelled => control.pace,
         };
         let kept_here = match state {
@@ -205,7 +206,8 @@ impl Gate {
             tracing::warn!(%error, "the kernel refuses the rate or mark of a flow: it does not keep to the schedule");
         }
         if state == SendState::Cancelled {
-            // A writer that waits for room in the socket is woken, and the receiver learns that no more will come.
+            // A writer that waits for room in the socket is woken, and the receiver learns that no
+            // more will come.
             pacing::close(self.connection.socket());
         }
         if let Some(writer) = control.writer.take() {
@@ -228,8 +230,8 @@ impl Gate {
         }
     }
 
-    /// Whether the coordinator should hear that the socket holds the last byte of the flow: if the flow is served and
-    /// not small.
+    /// Whether the coordinator should hear that the socket holds the last byte of the flow: if the
+    /// flow is served and not small.
     pub fn tells_written(&self) -> bool {
         let is_paced = matches!(self.lock().state, SendState::Paced(_));
         is_paced && self.wire.load(Ordering::Relaxed) > SMALL_FLOW

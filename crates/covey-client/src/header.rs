@@ -11,7 +11,8 @@ use socket2::SockRef;
 
 use crate::connection::Connection;
 
-/// How long a connection that is refused may go on to send. If it were closed at once, the refusal could be lost.
+/// How long a connection that is refused may go on to send. If it were closed at once, the refusal
+/// could be lost.
 pub const LINGER: Duration = Duration::from_secs(1);
 /// How many bytes of it are read.
 pub const MAX_LINGERING: usize = 1 << 20;

@@ -1,13 +1,15 @@
 //! What an application links to have its flows scheduled as coflows.
 //!
-//! A [`Client`] finds the agent on its host. It registers a [`Coflow`] with the coordinator, or joins one that
-//! another application has registered; it opens flows ([`Coflow::open`]) and accepts them ([`Client::listen`]).
-//! A [`FlowSender`] is an `AsyncWrite` that keeps to the schedule, a [`FlowReceiver`] an `AsyncRead` that ends where
-//! the flow ends. [`Blocks`] has Swallow's `push` and `pull` and Aalo's `put` and `get` of named blocks, and
-//! [`blocking`] has all of it without `async`.
+//! A [`Client`] finds the agent on its host. It registers a [`Coflow`] with the coordinator, or
+//! joins one that another application has registered; it opens flows ([`Coflow::open`]) and accepts
+//! them ([`Client::listen`]). A [`FlowSender`] is an `AsyncWrite` that keeps to the schedule, a
+//! [`FlowReceiver`] an `AsyncRead` that ends where the flow ends. [`Blocks`] has Swallow's `push`
+//! and `pull` and Aalo's `put` and `get` of named blocks, and [`blocking`] has all of it without
+//! `async`.
 //!
-//! Without an agent, or while the coordinator is away, flows send as fast as they can. In [`Mode::Stream`] nobody is in
-//! charge: receivers give priorities, senders mark packets, and switches with strict queues do the rest.
+//! Without an agent, or while the coordinator is away, flows send as fast as they can. In
+//! [`Mode::Stream`] nobody is in charge: receivers give priorities, senders mark packets, and
+//! switches with strict queues do the rest.
 //!
 //! ```no_run
 //! use covey_client::{Client, CoflowSpec, Flow, Incoming, Options};

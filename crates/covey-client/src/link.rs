@@ -38,8 +38,8 @@ const PATIENCE: Duration = Duration::from_secs(1);
 const RETRY: Duration = Duration::from_millis(200);
 /// Maximum time between two reports of what flows have sent, in seconds.
 const MAX_TICK_S: f64 = 3600.0;
-/// How long an agent may be silent to an application with flows before it is probed, and how long it may take to
-/// answer.
+/// How long an agent may be silent to an application with flows before it is probed, and how long
+/// it may take to answer.
 const SILENCE: Duration = Duration::from_secs(1);
 const ANSWERS_WITHIN: Duration = Duration::from_secs(2);
 
@@ -50,7 +50,8 @@ impl Link {
         Arc::new(Link { flows: Mutex::default(), heard, news: Notify::new() })
     }
 
-    /// Connects to the agent at `path`, if there is one. Returns when it has answered, or after [`PATIENCE`].
+    /// Connects to the agent at `path`, if there is one. Returns when it has answered, or after
+    /// [`PATIENCE`].
     pub async fn start(path: Option<PathBuf>) -> Arc<Link> {
         let link = Link::unused();
         let Some(path) = path else {
@@ -100,8 +101,8 @@ impl Link {
         self.lock().codec()
     }
 
-    /// An application opens one end of a flow, to send `bytes` of it (infinite: as many as there are). If it has the
-    /// flow open to send already, that one is over.
+    /// An application opens one end of a flow, to send `bytes` of it (infinite: as many as there
+    /// are). If it has the flow open to send already, that one is over.
     pub fn begin(&self, key: FlowKey, side: Side, bytes: f64) -> Arc<Opening> {
         self.with(|own| own.begin(FlowOpening { key, side, bytes }))
     }
@@ -136,8 +137,8 @@ impl Link {
         self.with(|own| own.abandoned(key, gate));
     }
 
-    /// The proof that a flow's header shows; `None` if it shows none. Waits for an agent that is gone, for at most
-    /// [`AGENT_WITHIN`].
+    /// The proof that a flow's header shows; `None` if it shows none. Waits for an agent that is
+    /// gone, for at most [`AGENT_WITHIN`].
     pub async fn prove(&self, key: FlowKey, direction: Direction) -> Option<Proof> {
         let until = Instant::now() + AGENT_WITHIN;
         loop {
@@ -217,10 +218,11 @@ async fn run(link: std::sync::Weak<Link>, path: PathBuf, tell: watch::Sender<boo
     }
 }
 
-/// Returns when the agent does not answer although its connection is open: its process is stopped, or hangs.
+/// Returns when the agent does not answer although its connection is open: its process is stopped,
+/// or hangs.
 ///
-/// An agent is silent while nothing changes. So a silent agent is probed by a second connection, which an agent of
-/// any version welcomes at once.
+/// An agent is silent while nothing changes. So a silent agent is probed by a second connection,
+/// which an agent of any version welcomes at once.
 async fn watch_silence(link: &std::sync::Weak<Link>, path: &Path) -> io::Error {
     loop {
         tokio::time::sleep(SILENCE / 2).await;

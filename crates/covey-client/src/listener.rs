@@ -105,7 +105,8 @@ impl Listener {
         self.address
     }
 
-    /// Waits for the next flow. Connections that do not begin with a flow's header are closed and logged.
+    /// Waits for the next flow. Connections that do not begin with a flow's header are closed and
+    /// logged.
     ///
     /// # Errors
     /// When no flow can come any more.
@@ -120,8 +121,8 @@ impl Drop for Listener {
     }
 }
 
-/// Limits of connections that have not sent their headers. Where very many flows begin together, TCP may lose a header
-/// several times, and tries again after up to 13 seconds.
+/// Limits of connections that have not sent their headers. Where very many flows begin together,
+/// TCP may lose a header several times, and tries again after up to 13 seconds.
 const WITHOUT_HEADER: Limits = Limits {
     max: 4096,
     max_per_peer: 4096,
@@ -129,9 +130,9 @@ const WITHOUT_HEADER: Limits = Limits {
     patience: Duration::from_secs(30),
 };
 
-/// For how long a listener accepts nobody when so many connections have sent no headers: flows that begin together need
-/// a moment, and up to 5 s where their agent is gone. From then on the oldest of the host that has the most makes room
-/// for a new one, until half of the places are free.
+/// For how long a listener accepts nobody when so many connections have sent no headers: flows that
+/// begin together need a moment, and up to 5 s where their agent is gone. From then on the oldest
+/// of the host that has the most makes room for a new one, until half of the places are free.
 const CROWDED: Duration = Duration::from_secs(6);
 /// Time between two looks for a free place.
 const LOOK: Duration = Duration::from_millis(5);
@@ -179,7 +180,8 @@ async fn accept(
     }
 }
 
-/// Reads the header of a connection, and has its proof checked. `None`: it is no flow, or is refused.
+/// Reads the header of a connection, and has its proof checked. `None`: it is no flow, or is
+/// refused.
 async fn hear(
     client: &Client,
     stream: TcpStream,
@@ -210,7 +212,8 @@ fn is_tls(error: &io::Error) -> bool {
     matches!(inner, Some(HeaderError::Tls))
 }
 
-/// Begins TLS on a connection that has come in, if flows have it. Refuses one that begins otherwise than it should.
+/// Begins TLS on a connection that has come in, if flows have it. Refuses one that begins otherwise
+/// than it should.
 async fn secured(client: &Client, stream: TcpStream, guest: &Guest) -> Option<Connection> {
     let Some(tls) = &client.0.tls else { return Some(Connection::plain(stream)) };
     let mut first = [0];

@@ -10,13 +10,13 @@ use covey_proto::{
     FlowFacts, FlowKey, FlowOpening, OpeningAnswer, OpeningError, Side, WrongOpening,
 };
 
-/// The ends of flows that are open here, by flow and side: of each the latest. One is open for as long as somebody has
-/// it; nobody has to say that it is over.
+/// The ends of flows that are open here, by flow and side: of each the latest. One is open for as
+/// long as somebody has it; nobody has to say that it is over.
 #[derive(Debug)]
 pub struct Openings {
     latest: BTreeMap<(FlowKey, Side), Weak<Opening>>,
-    /// Ends with a question under way, at most one: so an answer is the one to that. With it, what is asked next, if the
-    /// end was opened again since.
+    /// Ends with a question under way, at most one: so an answer is the one to that. With it, what
+    /// is asked next, if the end was opened again since.
     asked: BTreeMap<(FlowKey, Side), Option<FlowOpening>>,
     /// How many of these there are when those that nobody has any more are forgotten next.
     prune_at: usize,
@@ -33,8 +33,8 @@ impl Default for Openings {
 }
 
 impl Openings {
-    /// One end of a flow is opened. If it is open to send already, that one is over, and hears so. Where nobody is
-    /// asked, it passes for right.
+    /// One end of a flow is opened. If it is open to send already, that one is over, and hears so.
+    /// Where nobody is asked, it passes for right.
     pub fn begin(&mut self, what: FlowOpening, is_asked: bool) -> Arc<Opening> {
         if self.latest.len() >= self.prune_at {
             self.latest.retain(|_, opening| opening.strong_count() > 0);
@@ -53,8 +53,8 @@ impl Openings {
         opening
     }
 
-    /// Somebody asks what is registered of a flow. Returns whether it is to be asked now, and not after the answer to
-    /// an earlier question.
+    /// Somebody asks what is registered of a flow. Returns whether it is to be asked now, and not
+    /// after the answer to an earlier question.
     pub fn ask(&mut self, what: FlowOpening) -> bool {
         match self.asked.entry((what.key, what.side)) {
             Entry::Vacant(none) => {
@@ -94,8 +94,8 @@ impl Openings {
         }
     }
 
-    /// The agent that was asked is gone. Returns what one that has come is to ask: all ends to send that are open, and
-    /// others that have no answer.
+    /// The agent that was asked is gone. Returns what one that has come is to ask: all ends to send
+    /// that are open, and others that have no answer.
     pub fn ask_again(&mut self) -> Vec<FlowOpening> {
         let open = self.latest.values().filter_map(Weak::upgrade);
         let asked = open.filter(|it| it.what.side == Side::Sends || it.is_asked());

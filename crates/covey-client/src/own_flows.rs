@@ -22,8 +22,8 @@ use crate::proving::Proving;
 pub enum Scheduled {
     /// There is no agent: all flows send as fast as they can.
     NoAgent,
-    /// The agent does not hear the coordinator: flows keep the last rates that they were given; flows without a rate
-    /// send as fast as they can.
+    /// The agent does not hear the coordinator: flows keep the last rates that they were given;
+    /// flows without a rate send as fast as they can.
     NoCoordinator,
     /// The coordinator schedules them.
     Yes,
@@ -73,7 +73,8 @@ pub struct OwnFlows {
     flows: BTreeMap<FlowKey, SendingFlow>,
     /// Ends that the coordinator has not acknowledged.
     unacknowledged: BTreeMap<FlowKey, Written>,
-    /// What the agent has not been told yet, in the order in which it has happened: a flow may end and be opened again.
+    /// What the agent has not been told yet, in the order in which it has happened: a flow may end
+    /// and be opened again.
     news: Vec<News>,
     /// Means and port, from the agent's welcome.
     agent: Option<(Means, u32)>,
@@ -123,7 +124,8 @@ impl OwnFlows {
     /// Sets a flow's gate.
     fn set_gate(&self, flow: &SendingFlow) {
         let served = flow.service.filter(|service| service.rate > 0.0);
-        // A flow that may be opened wrongly has no use for a rate: it may be that of an earlier opening.
+        // A flow that may be opened wrongly has no use for a rate: it may be that of an earlier
+        // opening.
         let is_asked = self.checks_openings && !flow.opening.is_right();
         let state = match (self.scheduled(), served) {
             _ if flow.opening.is_cancelled() => SendState::Cancelled,
@@ -227,7 +229,8 @@ impl OwnFlows {
 
     /// A flow's last bytes are in its socket.
     pub fn written(&mut self, key: FlowKey) {
-        // Where the host keeps rates, it sends the rest of the flow at the flow's rate, which is still needed.
+        // Where the host keeps rates, it sends the rest of the flow at the flow's rate, which is
+        // still needed.
         if self.agent.is_some_and(|(means, _)| means.paces() && !means.shapes()) {
             self.note(News::Written(key));
         }
@@ -307,7 +310,8 @@ impl OwnFlows {
         sent.chunks(MAX_LOCAL_FLOWS).map(|some| FromApp::Sent(some.to_vec())).collect()
     }
 
-    /// Whether the agent has something to say, now or later: flows are open, or it is asked something.
+    /// Whether the agent has something to say, now or later: flows are open, or it is asked
+    /// something.
     pub fn waits(&self) -> bool {
         let is_idle = self.flows.is_empty() && self.unacknowledged.is_empty();
         self.agent.is_some() && (!is_idle || self.proving.waits())
@@ -343,7 +347,8 @@ impl OwnFlows {
             }
             ToApp::Acknowledged(keys) => {
                 for key in keys {
-                    // An end that the application has told. The flow may have been opened once more.
+                    // An end that the application has told. The flow may have been opened once
+                    // more.
                     if self.unacknowledged.remove(&key).is_none() {
                         // The coordinator has ended a flow that is still open here, or about to be.
                         self.openings.cancelled(key);

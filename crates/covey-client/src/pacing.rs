@@ -1,4 +1,5 @@
-//! Options of a flow's socket: the rate that the kernel paces it at, its DSCP mark, and its backlog.
+//! Options of a flow's socket: the rate that the kernel paces it at, its DSCP mark, and its
+//! backlog.
 
 use std::io;
 use std::os::fd::{AsFd, AsRawFd};
@@ -8,16 +9,16 @@ use tokio::net::TcpStream;
 
 use crate::token_bucket::MIN_KERNEL_RATE;
 
-/// How long a paced socket may take to send what it holds, in seconds: long enough for a writer that is late,
-/// short enough for a flow that must stop.
+/// How long a paced socket may take to send what it holds, in seconds: long enough for a writer
+/// that is late, short enough for a flow that must stop.
 const BACKLOG_S: f64 = 0.01;
 /// Bounds of that backlog in bytes.
 const MIN_BACKLOG: f64 = 16.0 * 1024.0;
 const MAX_BACKLOG: f64 = 4.0 * 1024.0 * 1024.0;
 
-/// Has the kernel send at most `rate` bytes a second of a socket, or [`MIN_KERNEL_RATE`] if that is more; an infinite
-/// rate removes the limit. A flow that must stop writes nothing. A paced socket sends small packets at once: if it
-/// waited for more data, it would fall behind its rate.
+/// Has the kernel send at most `rate` bytes a second of a socket, or [`MIN_KERNEL_RATE`] if that is
+/// more; an infinite rate removes the limit. A flow that must stop writes nothing. A paced socket
+/// sends small packets at once: if it waited for more data, it would fall behind its rate.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -43,7 +44,8 @@ pub fn close(socket: &TcpStream) {
     let _ = SockRef::from(socket).shutdown(std::net::Shutdown::Both);
 }
 
-/// Has a socket take more only while it holds less than `bytes` that are not sent: what is written next is sent soon.
+/// Has a socket take more only while it holds less than `bytes` that are not sent: what is written
+/// next is sent soon.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -51,7 +53,8 @@ pub fn hold_little(socket: &TcpStream, bytes: u32) -> io::Result<()> {
     SockRef::from(socket).set_tcp_notsent_lowat(bytes)
 }
 
-/// Has the kernel send at most `rate` bytes a second of a socket; the greatest number removes the limit.
+/// Has the kernel send at most `rate` bytes a second of a socket; the greatest number removes the
+/// limit.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -59,8 +62,8 @@ pub fn set_max_pacing_rate(socket: &impl AsFd, rate: u64) -> io::Result<()> {
     set(socket, (libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE), rate)
 }
 
-/// Has the kernel cut what is sent by a socket of datagrams into datagrams of so many bytes. That costs a fraction of as
-/// many calls.
+/// Has the kernel cut what is sent by a socket of datagrams into datagrams of so many bytes. That
+/// costs a fraction of as many calls.
 ///
 /// # Errors
 /// When the kernel refuses.
@@ -88,9 +91,9 @@ fn set<T: Number>(
     value: T,
 ) -> io::Result<()> {
     let length = size_of::<T>() as libc::socklen_t;
-    // SAFETY: the descriptor is open while `socket` is borrowed; the kernel reads `length` bytes from
-    // the pointer, which is to a number of that size that lives until the call returns, and keeps
-    // nothing.
+    // SAFETY: the descriptor is open while `socket` is borrowed; the kernel reads `length` bytes
+    // from the pointer, which is to a number of that size that lives until the call returns, and
+    // keeps nothing.
     let result = unsafe {
         libc::setsockopt(
             socket.as_fd().as_raw_fd(),
@@ -103,13 +106,14 @@ fn set<T: Number>(
     if result == 0 { Ok(()) } else { Err(io::Error::last_os_error()) }
 }
 
-/// How many bytes of a connection the other side's kernel has acknowledged; nothing if none wait for that, or if the
-/// kernel does not count them (before Linux 4.6).
+/// How many bytes of a connection the other side's kernel has acknowledged; nothing if none wait
+/// for that, or if the kernel does not count them (before Linux 4.6).
 ///
 /// # Errors
 /// When the kernel refuses.
 pub fn acknowledged(socket: &TcpStream) -> io::Result<Option<u64>> {
-    // Offsets in `struct tcp_info` of linux/tcp.h: segments on their way, bytes acknowledged, and bytes not sent.
+    // Offsets in `struct tcp_info` of linux/tcp.h: segments on their way, bytes acknowledged, and
+    // bytes not sent.
     const UNACKED: usize = 24;
     const BYTES_ACKED: usize = 120;
     const NOTSENT_BYTES: usize = 144;
@@ -134,8 +138,8 @@ const TCP_INFO: usize = 256;
 fn tcp_info(socket: &impl AsFd) -> io::Result<([u8; TCP_INFO], usize)> {
     let mut info = [0_u8; TCP_INFO];
     let mut length = TCP_INFO as libc::socklen_t;
-    // SAFETY: the descriptor is open while `socket` is borrowed; the kernel writes at most `length` bytes to `info`,
-    // which has room for them and lives until the call returns, and keeps nothing.
+    // SAFETY: the descriptor is open while `socket` is borrowed; the kernel writes at most `length`
+    // bytes to `info`, which has room for them and lives until the call returns, and keeps nothing.
     let result = unsafe {
         libc::getsockopt(
             socket.as_fd().as_raw_fd(),
@@ -148,21 +152,23 @@ fn tcp_info(socket: &impl AsFd) -> io::Result<([u8; TCP_INFO], usize)> {
     if result == 0 { Ok((info, length as usize)) } else { Err(io::Error::last_os_error()) }
 }
 
-/// The mark of a queue's packets where senders choose among at most eight strict queues, from 0, the first: the class
-/// selectors CS7 down to CS1, and then lower effort (RFC 8622). Plain traffic has none of these marks.
+/// The mark of a queue's packets where senders choose among at most eight strict queues, from 0,
+/// the first: the class selectors CS7 down to CS1, and then lower effort (RFC 8622). Plain traffic
+/// has none of these marks.
 pub fn mark_of_queue(queue: u32) -> u32 {
     /// DSCP 1, as a byte of the IP header.
     const LOWER_EFFORT: u32 = 1 << 2;
     if queue < 7 { mark_of(Some(queue)) } else { LOWER_EFFORT }
 }
 
-/// The class selector (RFC 2474) of a layer's flows, as a byte of the IP header. The first seven layers get CS7 down
-/// to CS1, later layers get CS1, and flows that are not served get CS0.
+/// The class selector (RFC 2474) of a layer's flows, as a byte of the IP header. The first seven
+/// layers get CS7 down to CS1, later layers get CS1, and flows that are not served get CS0.
 pub fn mark_of(layer: Option<u32>) -> u32 {
     layer.map_or(0, |layer| 7 - layer.min(6)) << 5
 }
 
-/// Has the kernel mark a socket's packets: `tos` is the byte of the IP header, whose last two bits are TCP's own.
+/// Has the kernel mark a socket's packets: `tos` is the byte of the IP header, whose last two bits
+/// are TCP's own.
 ///
 /// # Errors
 /// When the kernel refuses.

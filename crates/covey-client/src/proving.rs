@@ -25,7 +25,8 @@ impl Proving {
         !(self.asks.is_empty() && self.checks.is_empty())
     }
 
-    /// Asks for the proof of a flow that begins here. A flow whose proof is being asked for is not asked for again.
+    /// Asks for the proof of a flow that begins here. A flow whose proof is being asked for is not
+    /// asked for again.
     pub fn ask(&mut self, key: FlowKey, direction: Direction) -> oneshot::Receiver<Option<Proof>> {
         let (sender, receiver) = oneshot::channel();
         let waiting = self.asks.entry((key, direction)).or_default();

@@ -13,7 +13,8 @@ const CONNECT_WITHIN: Duration = Duration::from_secs(30);
 /// Connects to the first of the addresses that can be reached.
 ///
 /// # Errors
-/// When there is none, or none can be reached. The error names each address, and has the kind of the last failure.
+/// When there is none, or none can be reached. The error names each address, and has the kind of
+/// the last failure.
 pub async fn reach(to: impl ToSocketAddrs) -> io::Result<TcpStream> {
     reach_within(to, CONNECT_WITHIN).await
 }

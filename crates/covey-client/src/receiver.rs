@@ -16,7 +16,8 @@ use crate::opening::Opening;
 use crate::pacing;
 use crate::stream::{Arrival, Host};
 
-/// The receiving end of a flow. Reading ends where the flow ends; a connection that breaks before that is an error.
+/// The receiving end of a flow. Reading ends where the flow ends; a connection that breaks before
+/// that is an error.
 #[derive(Debug)]
 pub struct FlowReceiver {
     stream: Arc<Connection>,
@@ -87,13 +88,14 @@ impl FlowReceiver {
         self.header.bytes
     }
 
-    /// Has the reader woken only when `bytes` have come, or the rest of the flow or of a chunk if that is less. A
-    /// thread that is woken less often takes less processor time.
+    /// Has the reader woken only when `bytes` have come, or the rest of the flow or of a chunk if
+    /// that is less. A thread that is woken less often takes less processor time.
     pub fn wake_for(&mut self, bytes: u32) {
         self.wake_for = bytes.max(1).into();
     }
 
-    /// Sets the socket's low watermark if it has changed. If the kernel refuses, the reader is woken more often.
+    /// Sets the socket's low watermark if it has changed. If the kernel refuses, the reader is
+    /// woken more often.
     fn set_low_watermark(&mut self) {
         if self.stream.is_encrypted() {
             // A part of the bytes may be here already, in TLS.
@@ -139,8 +141,8 @@ impl FlowReceiver {
         self.stream.poll_flushed(cx)
     }
 
-    /// Reads once: bytes of the flow into `into`, other bytes into the decoder. Returns how many bytes of the flow
-    /// have come.
+    /// Reads once: bytes of the flow into `into`, other bytes into the decoder. Returns how many
+    /// bytes of the flow have come.
     fn poll_socket_read(
         &mut self,
         cx: &mut Context<'_>,

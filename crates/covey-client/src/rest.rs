@@ -82,7 +82,8 @@ const MAX_IDLE: usize = 4;
 const PAUSE: Duration = Duration::from_millis(50);
 
 impl Rest {
-    /// The coordinator at `address`, with the `token` of the folder, and TLS if that has a `ca.pem`.
+    /// The coordinator at `address`, with the `token` of the folder, and TLS if that has a
+    /// `ca.pem`.
     ///
     /// # Errors
     /// When the credentials cannot be read.
@@ -99,7 +100,8 @@ impl Rest {
         Ok(Rest { address, folder, token, tls, deadline, idle })
     }
 
-    /// Whether the coordinator answers and accepts the credential. Reads the credential again first.
+    /// Whether the coordinator answers and accepts the credential. Reads the credential again
+    /// first.
     pub async fn answers(&self) -> bool {
         if let Ok(token) = read_token(&self.folder)
             && token != *lock(&self.token)
@@ -181,7 +183,8 @@ impl Rest {
         }
     }
 
-    /// Makes a call within the deadline. If the connection breaks, a call that may be repeated is tried again.
+    /// Makes a call within the deadline. If the connection breaks, a call that may be repeated is
+    /// tried again.
     async fn ask(
         &self,
         method: &str,
@@ -199,7 +202,8 @@ impl Rest {
                     // No coordinator listens.
                     Err(error @ ClientError::Connect(..)) => return Err(error.into()),
                     Err(error) if is_once && !error.is_unsent() => return Err(error.into()),
-                    // The coordinator may have closed this connection meanwhile, and the others with it.
+                    // The coordinator may have closed this connection meanwhile, and the others
+                    // with it.
                     Err(_) => lock(&self.idle).clear(),
                 }
                 tokio::time::sleep(PAUSE).await;

@@ -23,7 +23,8 @@ use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::connection::Connection;
 
-/// The certificate that this host shows on the connections of flows, and who has to have signed that of the other side.
+/// The certificate that this host shows on the connections of flows, and who has to have signed
+/// that of the other side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct TlsFiles {
     /// The certificate, with those of its signers if there are any between it and the CA.
@@ -172,7 +173,8 @@ fn read(files: &TlsFiles) -> Result<Configs, CredentialError> {
     Ok(Configs { connector: Arc::new(client).into(), acceptor: Arc::new(server).into() })
 }
 
-/// Verifies the certificate of a listener as that of a client: an agent has a single certificate for both.
+/// Verifies the certificate of a listener as that of a client: an agent has a single certificate
+/// for both.
 #[derive(Debug)]
 struct OtherHost(Arc<dyn ClientCertVerifier>);
 

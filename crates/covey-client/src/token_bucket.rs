@@ -1,11 +1,13 @@
 //! A token bucket for rates that are too low for the kernel.
 //!
-//! The kernel spaces packets by a timer, and applies a new rate only when the timer has expired. If a low rate were
-//! raised, the flow would be late by the time of two segments: 45 ms at 64 kB/s. So the kernel gets no rate below
-//! [`MIN_KERNEL_RATE`], and the writer of a slower flow gives the socket a slice at a time.
+//! The kernel spaces packets by a timer, and applies a new rate only when the timer has expired. If
+//! a low rate were raised, the flow would be late by the time of two segments: 45 ms at 64 kB/s. So
+//! the kernel gets no rate below [`MIN_KERNEL_RATE`], and the writer of a slower flow gives the
+//! socket a slice at a time.
 //!
-//! The kernel also keeps the old spacing until the next acknowledgement: bytes that a socket gets right after its
-//! rate was raised are still spaced by the lower rate. So the first write after a raise is short.
+//! The kernel also keeps the old spacing until the next acknowledgement: bytes that a socket gets
+//! right after its rate was raised are still spaced by the lower rate. So the first write after a
+//! raise is short.
 
 use std::time::{Duration, Instant};
 
@@ -28,7 +30,8 @@ pub struct TokenBucket {
     /// Bytes that may be given at the time `at`, at most a slice. Negative after more was given.
     tokens: f64,
     at: Instant,
-    /// Whether the rate was raised to one that the kernel keeps, and nothing has been written since.
+    /// Whether the rate was raised to one that the kernel keeps, and nothing has been written
+    /// since.
     is_raised: bool,
 }
 
@@ -38,7 +41,8 @@ impl TokenBucket {
         TokenBucket { rate: None, tokens: 0.0, at: now, is_raised: false }
     }
 
-    /// Sets the rate from `now` on. The bucket keeps it if it is low enough. At 0 no tokens come in.
+    /// Sets the rate from `now` on. The bucket keeps it if it is low enough. At 0 no tokens come
+    /// in.
     pub fn set(&mut self, rate: f64, now: Instant) {
         self.refill(now);
         let was_kept_here = self.rate.is_some();

@@ -1,5 +1,5 @@
-//! Coordinators that do not answer, or refuse what they would accept at another time: an application continues without
-//! them, and waits once at most.
+//! Coordinators that do not answer, or refuse what they would accept at another time: an
+//! application continues without them, and waits once at most.
 
 use std::io;
 use std::net::SocketAddr;

@@ -1,5 +1,5 @@
-//! Flows over real sockets, with a real agent's socket. The tests take the coordinator's part. They check bytes and
-//! order, never durations.
+//! Flows over real sockets, with a real agent's socket. The tests take the coordinator's part. They
+//! check bytes and order, never durations.
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};

@@ -1,5 +1,5 @@
-//! Flows that prove themselves, over real sockets and with the sockets of real agents. The tests take the coordinator's
-//! part.
+//! Flows that prove themselves, over real sockets and with the sockets of real agents. The tests
+//! take the coordinator's part.
 
 use std::path::PathBuf;
 use std::time::Duration;
@@ -58,8 +58,8 @@ impl Host {
         self.agent.as_mut().expect("an agent")
     }
 
-    /// Answers what its agent asks, as the coordinator does, for the flow from port 0 to port 1. Returns for how many
-    /// flows.
+    /// Answers what its agent asks, as the coordinator does, for the flow from port 0 to port 1.
+    /// Returns for how many flows.
     fn answer(&mut self) -> usize {
         let port = self.port;
         let asks = self.agent().progress().asks;

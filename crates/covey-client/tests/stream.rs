@@ -84,7 +84,8 @@ async fn all_bytes_come_and_senders_hear_what_receivers_decide() {
     while let Some(result) = tasks.join_next().await {
         result.expect("it carries all");
     }
-    // 5 MB fall through queues that end at 0.1 to 6.4 MB, later ones of the coflow of both receivers.
+    // 5 MB fall through queues that end at 0.1 to 6.4 MB, later ones of the coflow of both
+    // receivers.
     let delays = sender.decision_delays();
     assert!(delays.len() >= 2, "{delays:?}");
     assert!(delays.iter().all(|delay| *delay < Duration::from_secs(10)), "{delays:?}");

@@ -311,7 +311,8 @@ async fn a_sender_that_goes_early_is_an_error_not_an_end() {
     }
 }
 
-/// The applications of others use other providers. One that comes from the process would be theirs, or none.
+/// The applications of others use other providers. One that comes from the process would be theirs,
+/// or none.
 #[tokio::test]
 async fn no_provider_of_cryptography_is_asked_of_the_process() {
     let folder = tempfile::tempdir().expect("a folder");

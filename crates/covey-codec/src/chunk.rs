@@ -37,8 +37,8 @@ pub fn checksum(raw: &[u8]) -> u32 {
     crc32fast::hash(raw)
 }
 
-/// Compresses `raw`, which is not empty, and appends the result to `out`. Returns whether the result is smaller than
-/// `raw`; if not, `out` stays as it was.
+/// Compresses `raw`, which is not empty, and appends the result to `out`. Returns whether the
+/// result is smaller than `raw`; if not, `out` stays as it was.
 pub fn pack(name: CodecName, raw: &[u8], out: &mut Vec<u8>) -> bool {
     let (codec, start) = (codecs::codec(name), out.len());
     out.resize(start + codec.max_compressed(raw.len()), 0);

@@ -19,8 +19,8 @@ fn cpu_s() -> f64 {
     time.tv_sec as f64 + time.tv_nsec as f64 * 1e-9
 }
 
-/// Measures all compressors on this machine with a [`sample`]: raw bytes per second of a whole processor, checksum
-/// included, and the ratio. Takes about 30 ms.
+/// Measures all compressors on this machine with a [`sample`]: raw bytes per second of a whole
+/// processor, checksum included, and the ratio. Takes about 30 ms.
 pub fn measure() -> Vec<Compressor> {
     let sample = sample(SAMPLE);
     let mut out = Vec::new();

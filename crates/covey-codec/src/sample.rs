@@ -3,8 +3,8 @@
 /// Number of different words.
 const WORDS: usize = 1024;
 
-/// Returns `length` bytes that resemble the records of a shuffle: names, numbers and times, a line each. They are the
-/// same on every machine.
+/// Returns `length` bytes that resemble the records of a shuffle: names, numbers and times, a line
+/// each. They are the same on every machine.
 pub fn sample(length: usize) -> Vec<u8> {
     let mut state = 0x9e37_79b9_7f4a_7c15_u64;
     let mut random = move || {

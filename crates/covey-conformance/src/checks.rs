@@ -30,9 +30,9 @@ pub fn same_time(a: f64, b: f64) -> bool {
     (a - b).abs() <= 1e-9 * a.abs().max(b.abs()).max(20.0)
 }
 
-/// Rates fit the links in every round, parts of the network that have failed pass nothing, and no flow
-/// sends more or less than its bytes. A policy that promises to conserve work leaves no flow waiting if
-/// all its links have capacity to spare. Returns the outcome of the simulation.
+/// Rates fit the links in every round, parts of the network that have failed pass nothing, and no
+/// flow sends more or less than its bytes. A policy that promises to conserve work leaves no flow
+/// waiting if all its links have capacity to spare. Returns the outcome of the simulation.
 ///
 /// # Errors
 /// The rule is broken, or the plan cannot be executed.
@@ -52,8 +52,9 @@ pub fn rates_fit(
     Ok(outcome)
 }
 
-/// The rates of every round are those that [their definition](mod@covey_alloc::reference) gives. Returns the number of
-/// rounds that were compared: plans with matching by load are not. The policy does not compress.
+/// The rates of every round are those that [their definition](mod@covey_alloc::reference) gives.
+/// Returns the number of rounds that were compared: plans with matching by load are not. The policy
+/// does not compress.
 ///
 /// # Errors
 /// The rates differ, or the plan cannot be executed.

@@ -13,7 +13,8 @@ use crate::violation::Violation;
 /// The part of the fastest link's capacity by which two rates may differ.
 const ROUNDING: f64 = 1e-6;
 
-/// Compares the rates of every round with [`reference`](mod@covey_alloc::reference). It counts what flows send by itself.
+/// Compares the rates of every round with [`reference`](mod@covey_alloc::reference). It counts what
+/// flows send by itself.
 #[derive(Default)]
 pub(crate) struct Twin {
     /// The time of the last round.
@@ -49,8 +50,9 @@ impl Twin {
         }
     }
 
-    /// Unfinished flows: coflow by coflow, sender by sender in order of the senders' first flows, then as registered. If
-    /// the plan serves all flows as one group, in the order in which they have started.
+    /// Unfinished flows: coflow by coflow, sender by sender in order of the senders' first flows,
+    /// then as registered. If the plan serves all flows as one group, in the order in which they
+    /// have started.
     fn flows(&mut self, round: &Round<'_>) -> Vec<Flow> {
         let mut flows = Vec::new();
         for &id in round.state.present() {

@@ -40,8 +40,8 @@ pub fn served(&Round { state, allocator, .. }: &Round<'_>) -> Vec<Served> {
     flows
 }
 
-/// Checks that rates fit the links and that what has failed passes nothing, and sums the bytes sent. It stops at the
-/// first violation.
+/// Checks that rates fit the links and that what has failed passes nothing, and sums the bytes
+/// sent. It stops at the first violation.
 pub(crate) struct Watch<'a> {
     workload: &'a Workload,
     conserves_work: bool,
@@ -100,7 +100,8 @@ impl<'a> Watch<'a> {
         Ok(())
     }
 
-    /// Checks that each coflow has sent the bytes of its flows that were not cancelled, and those that were for nothing.
+    /// Checks that each coflow has sent the bytes of its flows that were not cancelled, and those
+    /// that were for nothing.
     fn check_sums(&self, outcome: &Outcome) -> Result<(), Violation> {
         let mut number = 0;
         for (index, (coflow, sent)) in self.workload.coflows.iter().zip(&self.sent).enumerate() {

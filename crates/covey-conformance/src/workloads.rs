@@ -81,8 +81,8 @@ pub fn workload(kind: Kind) -> impl Strategy<Value = Workload> {
     })
 }
 
-/// Coflows of many shapes, some with parents; hosts fail and return, and flows move, restart, are cancelled and have
-/// further attempts.
+/// Coflows of many shapes, some with parents; hosts fail and return, and flows move, restart, are
+/// cancelled and have further attempts.
 pub fn workload_with_events(kind: Kind) -> impl Strategy<Value = Workload> {
     let event = (0..6_u8, time_s(kind), 0..64_u32, 0..64_u32, 0.0..10.0, any::<bool>());
     (workload(kind), vec(event, 1..12)).prop_map(|(mut workload, events)| {

@@ -1,5 +1,5 @@
-//! A flow that two entries of a plan name gets what both give. No built-in policy makes use of that under strict layers:
-//! what its first entry gives to a flow fills a link of the flow.
+//! A flow that two entries of a plan name gets what both give. No built-in policy makes use of that
+//! under strict layers: what its first entry gives to a flow fills a link of the flow.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;

@@ -1,8 +1,8 @@
 //! Drives a policy by what really happens, as the simulator drives it by what would.
 //!
-//! [`Driver`] adds to [`covey_alloc::Driver`] what only a live world has: flows whose hosts are away, sizes that
-//! are learned at the end of a flow, the layers of flows, and groups of the policy's own making. It has no clock:
-//! every call says what time it is.
+//! [`Driver`] adds to [`covey_alloc::Driver`] what only a live world has: flows whose hosts are
+//! away, sizes that are learned at the end of a flow, the layers of flows, and groups of the
+//! policy's own making. It has no clock: every call says what time it is.
 
 use covey_alloc::{Allocator, PlanError};
 use covey_alloc::{Traffic, World};
@@ -21,7 +21,8 @@ pub struct Driver {
     tenants: Option<TenantWeights>,
 }
 
-/// A policy, and the tenants for each of whom it has an instance, if links are divided among tenants.
+/// A policy, and the tenants for each of whom it has an instance, if links are divided among
+/// tenants.
 pub struct Scheduler {
     /// The policy.
     pub policy: AnyPolicy,
@@ -40,7 +41,8 @@ impl From<AnyPolicy> for Scheduler {
 struct Decided {
     /// The layers of flows in the plan in force.
     layers: LayerOf,
-    /// Whether the policy wrote its plan again at the last decision, rather than keep it or edit it.
+    /// Whether the policy wrote its plan again at the last decision, rather than keep it or edit
+    /// it.
     is_rewritten: bool,
     regrouped: Regrouped,
 }
@@ -137,7 +139,8 @@ impl Driver {
         self.inner.ranking()
     }
 
-    /// Whether the policy wrote its plan again at the last decision, rather than keep it or edit it.
+    /// Whether the policy wrote its plan again at the last decision, rather than keep it or edit
+    /// it.
     pub fn plan_was_rewritten(&self) -> bool {
         self.decided.is_rewritten
     }
@@ -152,7 +155,8 @@ impl Driver {
         self.inner.wakes()
     }
 
-    /// The coflows and DAGs for whose bytes the policy has begun to wait since this was last called.
+    /// The coflows and DAGs for whose bytes the policy has begun to wait since this was last
+    /// called.
     pub fn take_fresh(&mut self) -> Vec<Sender> {
         let wakes = self.inner.traffic_and_wakes().1;
         let fresh: Vec<_> = wakes.take_fresh().collect();
@@ -164,8 +168,8 @@ impl Driver {
         self.inner.link_thresholds()
     }
 
-    /// Whether the policy decides by what flows have sent, or by what is left of them. Then that is to be
-    /// brought up to date all the time ([`Driver::report`], [`Driver::progress_mut`]).
+    /// Whether the policy decides by what flows have sent, or by what is left of them. Then that is
+    /// to be brought up to date all the time ([`Driver::report`], [`Driver::progress_mut`]).
     pub fn needs_progress(&self) -> bool {
         self.inner.wants().attained || self.reads_flows()
     }
@@ -185,7 +189,8 @@ impl Driver {
         self.needs_sizes() || self.inner.wants().progress
     }
 
-    /// Whether applications name coflows to the policy. If not, flows [appear](Driver::appear) by themselves.
+    /// Whether applications name coflows to the policy. If not, flows [appear](Driver::appear) by
+    /// themselves.
     pub fn sees_coflows(&self) -> bool {
         self.inner.sees_coflows()
     }
@@ -215,14 +220,15 @@ impl Driver {
         self.inner.traffic_mut().state_mut().report(id, bytes, now);
     }
 
-    /// What is left of a coflow's flows, to be brought up to date before a decision for policies that see
-    /// sizes. A flow of which nothing is left has not ended before [`Driver::finish`] says it has.
+    /// What is left of a coflow's flows, to be brought up to date before a decision for policies
+    /// that see sizes. A flow of which nothing is left has not ended before [`Driver::finish`] says
+    /// it has.
     pub fn progress_mut(&mut self, id: CoflowId) -> (&Demand, &mut Progress) {
         self.inner.traffic_mut().progress_mut(id)
     }
 
-    /// An active flow of `bytes` has ended; compression may have made the bytes that were `sent` fewer.
-    /// The policy is told by [`Driver::tell_ends`].
+    /// An active flow of `bytes` has ended; compression may have made the bytes that were `sent`
+    /// fewer. The policy is told by [`Driver::tell_ends`].
     pub fn finish(&mut self, flow: FlowId, bytes: f64, sent: f64) {
         let traffic = self.inner.traffic_mut();
         traffic.state_mut().set_size(flow, bytes);
@@ -236,8 +242,8 @@ impl Driver {
         self.inner.traffic_mut().leave(id);
     }
 
-    /// Tells the policy what has ended, and lets the coflows leave of which every flow has ended, unless
-    /// one `stays_open`. Returns those that have left; their ids will be used again.
+    /// Tells the policy what has ended, and lets the coflows leave of which every flow has ended,
+    /// unless one `stays_open`. Returns those that have left; their ids will be used again.
     pub fn tell_ends(
         &mut self,
         stays_open: impl FnMut(CoflowId) -> bool,
@@ -311,8 +317,8 @@ impl Driver {
         self.tell(Event::FlowsStarted(id), now);
     }
 
-    /// Moves flows to another coflow, each with the bytes that it has sent. None may be suspended. Returns their
-    /// new names.
+    /// Moves flows to another coflow, each with the bytes that it has sent. None may be suspended.
+    /// Returns their new names.
     pub fn move_flows(&mut self, flows: &[(FlowId, f64)], to: CoflowId, now: Time) -> Vec<FlowId> {
         self.inner.advance_to(now);
         self.inner.move_flows(flows, Some(to), &mut ())
@@ -336,7 +342,8 @@ impl Driver {
         self.inner.resume(flows, &mut ());
     }
 
-    /// A time or a number of bytes that the policy waits for has come. A wake-up that it does not wait for is ignored.
+    /// A time or a number of bytes that the policy waits for has come. A wake-up that it does not
+    /// wait for is ignored.
     pub fn reached(&mut self, wake: Wake, now: Time) {
         self.inner.advance_to(now);
         self.inner.reach(wake, &mut ());
@@ -348,13 +355,14 @@ impl Driver {
         self.inner.tell_due(&mut ());
     }
 
-    /// The bytes that a coflow has sent through a link have reached the next of [`Driver::link_thresholds`].
+    /// The bytes that a coflow has sent through a link have reached the next of
+    /// [`Driver::link_thresholds`].
     pub fn limit_reached(&mut self, id: CoflowId, link: LinkId, bytes: f64, now: Time) {
         self.tell(Event::LinkBytesReached(id, link, bytes), now);
     }
 
-    /// Hosts have reported the speed and the ratio of their compressor, which replace earlier values. The
-    /// policy sees them when it is asked for its plan.
+    /// Hosts have reported the speed and the ratio of their compressor, which replace earlier
+    /// values. The policy sees them when it is asked for its plan.
     pub fn codec_measured(&mut self, codec: Codec) {
         self.inner.traffic_mut().state_mut().set_measured_codec(Some(codec));
         self.inner.ask_for_plan();
@@ -370,8 +378,8 @@ impl Driver {
         self.inner.traffic_mut().state_mut().set_ratio(flow, ratio);
     }
 
-    /// Sets how many bytes per second a link carries beside the flows that are scheduled. The policy is asked for its
-    /// plan.
+    /// Sets how many bytes per second a link carries beside the flows that are scheduled. The
+    /// policy is asked for its plan.
     pub fn set_other_traffic(&mut self, link: LinkId, rate: f64) {
         self.inner.traffic_mut().state_mut().set_other_traffic(link, rate);
         self.inner.ask_for_plan();
@@ -382,8 +390,8 @@ impl Driver {
         self.inner.tell(event, &mut ());
     }
 
-    /// Ends a round: asks for the plan if the policy was told anything, and shares the links. Returns
-    /// whether the plan has changed.
+    /// Ends a round: asks for the plan if the policy was told anything, and shares the links.
+    /// Returns whether the plan has changed.
     ///
     /// # Errors
     /// When the policy's plan cannot be carried out; rates are then undefined.

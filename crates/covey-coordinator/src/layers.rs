@@ -1,11 +1,13 @@
 //! The layers in which flows stand in the plan, kept up to date with it.
 //!
-//! In a plan that is kept only the ranks that have changed are looked at; in a plan that was written again, all.
+//! In a plan that is kept only the ranks that have changed are looked at; in a plan that was
+//! written again, all.
 
 use covey_core::{CoflowId, FlowId, Group, Rank, Ranking};
 use imbl::OrdMap;
 
-/// The layer of each flow: its own if it has an entry of its own, else that of the first entry of its coflow.
+/// The layer of each flow: its own if it has an entry of its own, else that of the first entry of
+/// its coflow.
 #[derive(Debug, Default, Clone)]
 pub struct LayerOf {
     /// By coflow. A coflow without an entry is in the first layer.
@@ -30,10 +32,12 @@ impl LayerOf {
         &self.changed
     }
 
-    /// Follows a plan in which groups have come or gone at these `places`; `None` if it was written again.
+    /// Follows a plan in which groups have come or gone at these `places`; `None` if it was written
+    /// again.
     pub fn follow(&mut self, ranking: &Ranking, places: Option<&[(Rank, Group)]>) {
         self.changed.clear();
-        // A coflow may stand in the plan once for each of its links, and the first of these entries counts.
+        // A coflow may stand in the plan once for each of its links, and the first of these entries
+        // counts.
         let is_at_links = |(_, group): &(Rank, Group)| matches!(group, Group::CoflowAt(..));
         match places.filter(|places| !places.iter().any(is_at_links)) {
             Some(places) => self.follow_places(ranking, places),

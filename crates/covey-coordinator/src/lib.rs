@@ -1,10 +1,10 @@
 //! Drives a coflow scheduling policy in real time.
 //!
-//! The [`CoordinatorState`] is a state machine without I/O and clock: requests, messages of agents and the
-//! time come in; records for the journal, answers, and schedules for agents go out. In it a [`Driver`]
-//! tells the policy what happens, exactly as the simulator would. The `server` around them (a feature)
-//! has the sockets, the journal's files and the clock. A `Relay` carries the sessions of many agents over one
-//! connection.
+//! The [`CoordinatorState`] is a state machine without I/O and clock: requests, messages of agents
+//! and the time come in; records for the journal, answers, and schedules for agents go out. In it a
+//! [`Driver`] tells the policy what happens, exactly as the simulator would. The `server` around
+//! them (a feature) has the sockets, the journal's files and the clock. A `Relay` carries the
+//! sessions of many agents over one connection.
 
 #[cfg(feature = "server")]
 mod connections;

@@ -50,8 +50,8 @@ pub struct Key {
     pub digest: Digest,
 }
 
-/// The digest of a request, by which a second one with its key is compared. It is kept in the journal: the same for
-/// every version of this program.
+/// The digest of a request, by which a second one with its key is compared. It is kept in the
+/// journal: the same for every version of this program.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Digest {
     /// CRC-32 and length.
@@ -86,8 +86,8 @@ pub struct Lease {
     /// Seconds for which it is kept each time; the default if `None`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub lease_s: Option<f64>,
-    /// Until when it is kept, on the coordinator's clock, if half of its time has passed and nobody has kept it
-    /// since. Otherwise a start of the coordinator keeps it again.
+    /// Until when it is kept, on the coordinator's clock, if half of its time has passed and nobody
+    /// has kept it since. Otherwise a start of the coordinator keeps it again.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub until_s: Option<f64>,
 }
@@ -112,7 +112,8 @@ pub enum Record {
         /// The key of the request.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         key: Option<Key>,
-        /// Who registered it. Before version 2.4 a journal did not say: such a coflow belongs to nobody.
+        /// Who registered it. Before version 2.4 a journal did not say: such a coflow belongs to
+        /// nobody.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         owner: Option<Registrant>,
         /// The ids of its flows, in order: runs of ids, each by its first id and its length. Before
@@ -131,8 +132,9 @@ pub enum Record {
         id: u64,
         /// When.
         at_s: f64,
-        /// The ids of the flows that it adds, then of those that it moves, as in `Registered`. Then, for each flow
-        /// that it takes, the id of what stays in the flow's former coflow: a flow that has ended.
+        /// The ids of the flows that it adds, then of those that it moves, as in `Registered`.
+        /// Then, for each flow that it takes, the id of what stays in the flow's former coflow: a
+        /// flow that has ended.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
         flow_ids: Vec<(u64, u32)>,
         /// How.
@@ -237,7 +239,8 @@ impl Record {
 
 #[cfg(test)]
 impl Record {
-    /// A coflow that nobody owns has been registered, alone in its DAG, without a key and ids of flows.
+    /// A coflow that nobody owns has been registered, alone in its DAG, without a key and ids of
+    /// flows.
     pub fn registered(id: u64, at_s: f64, spec: CoflowSpec) -> Record {
         let (key, owner, flow_ids) = (None, None, Vec::new());
         Record::Registered { id, at_s, lineage: (id, 0), key, owner, flow_ids, revision: 0, spec }

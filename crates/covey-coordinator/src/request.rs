@@ -18,12 +18,14 @@ pub struct Client {
 }
 
 impl Client {
-    /// The program around the coordinator: it may do everything, and what it registers belongs to nobody.
+    /// The program around the coordinator: it may do everything, and what it registers belongs to
+    /// nobody.
     pub fn own() -> Client {
         Client { registrant: None, operates: true }
     }
 
-    /// Whether it may change a coflow with this owner. Everybody may change one that belongs to nobody.
+    /// Whether it may change a coflow with this owner. Everybody may change one that belongs to
+    /// nobody.
     pub fn may_change(&self, owner: Option<&Registrant>) -> bool {
         let token = self.registrant.as_ref().map(|it| &it.token);
         self.operates || owner.is_none_or(|owner| token == Some(&owner.token))
@@ -113,7 +115,8 @@ pub enum List {
         from: u64,
         /// The most to list.
         limit: usize,
-        /// Whether to say why each is in its coflow. Each flow is then compared with all that began near it.
+        /// Whether to say why each is in its coflow. Each flow is then compared with all that began
+        /// near it.
         why: bool,
     },
     /// Coflows without a rate, with numbers from `from` on.

@@ -82,7 +82,8 @@ impl World {
         !outputs.is_empty()
     }
 
-    /// What it costs that one coflow in the middle reports, one ends, one is deregistered and one comes.
+    /// What it costs that one coflow in the middle reports, one ends, one is deregistered and one
+    /// comes.
     fn turn(&mut self, of: u64) -> Cost {
         let before = (self.core.counts().looked_at, self.messages);
         let key = |coflow| FlowKey { coflow, flow: 0 };

@@ -1,9 +1,9 @@
 //! What a coordinator holds does not grow with the coflows that it has had.
 
-// A global allocator cannot be written without `unsafe`. This one is sound because it does nothing but
-// count: every call goes to the system's allocator with its arguments as they came. Counting touches only
-// a `Cell` in a thread-local that is initialised by a constant and has no destructor, so it neither
-// allocates nor can it be gone.
+// A global allocator cannot be written without `unsafe`. This one is sound because it does nothing
+// but count: every call goes to the system's allocator with its arguments as they came. Counting
+// touches only a `Cell` in a thread-local that is initialised by a constant and has no destructor,
+// so it neither allocates nor can it be gone.
 #![allow(unsafe_code)]
 
 use std::alloc::{GlobalAlloc, Layout, System};

@@ -1,5 +1,5 @@
-//! A policy is called when a coflow has sent what it waits for, though every agent sees only its part, and
-//! with few reports.
+//! A policy is called when a coflow has sent what it waits for, though every agent sees only its
+//! part, and with few reports.
 
 mod common;
 
@@ -24,7 +24,8 @@ impl World {
         // Nobody is lost who has nothing to say.
         let config = Config { lost_after_s: f64::INFINITY, codec, ..Config::default() };
         let core = CoordinatorState::new(fabric, built.policy, config, 1, [], Time::ZERO);
-        // At 100 bytes a second compressing takes 150 away on host 0, and twice as many on the others.
+        // At 100 bytes a second compressing takes 150 away on host 0, and twice as many on the
+        // others.
         let agent = |port: u32| {
             let speed = if port == 0 { 300.0 } else { 600.0 };
             let compressor = Compressor { codec: CodecName::Lz4, speed, ratio: 0.5 };
@@ -94,8 +95,9 @@ impl World {
     }
 }
 
-/// Two coflows with the same flows. The first goes first until it has sent so many bytes that it is taken out
-/// of the first queue; how many it had sent when its agents were told, and how often they had reported.
+/// Two coflows with the same flows. The first goes first until it has sent so many bytes that it is
+/// taken out of the first queue; how many it had sent when its agents were told, and how often they
+/// had reported.
 fn demoted_at(policy: &str, ends: &[(u32, u32)]) -> (f64, usize) {
     let mut world = World::new(policy, 4);
     world.register(ends);
@@ -196,7 +198,8 @@ fn flows_are_compressed_where_a_processor_is_idle_and_faster_than_the_network() 
 
 #[test]
 fn compressing_is_compared_with_what_coflows_before_leave() {
-    // The first coflow shares a receiver and leaves half of host 0's link, of which 60 % of a slow processor is faster.
+    // The first coflow shares a receiver and leaves half of host 0's link, of which 60 % of a slow
+    // processor is faster.
     for (policy, second) in [("fvdf", Some(CodecName::Lz4)), ("fvdf:bandwidth=capacity", None)] {
         let mut world = World::new(policy, 4);
         world.idle(0, 0.6);
@@ -316,7 +319,8 @@ fn flows_are_compressed_only_if_the_policy_asks_for_it() {
 
 #[test]
 fn what_is_left_are_own_bytes_and_what_is_attained_are_those_on_the_wire() {
-    // Two bottlenecks of the same length; the one whose flow has been compressed for a while is shorter then.
+    // Two bottlenecks of the same length; the one whose flow has been compressed for a while is
+    // shorter then.
     let mut world = World::new("sebf:compress=lz4", 4);
     world.idle(0, 1.0);
     world.register_sized(&[(0, 2)], Some(1000.0));

@@ -1,4 +1,5 @@
-//! Flows that no application has named: agents report them, `coda` finds their coflows, agents hold and serve them.
+//! Flows that no application has named: agents report them, `coda` finds their coflows, agents hold
+//! and serve them.
 
 mod common;
 
@@ -149,7 +150,8 @@ fn flows_that_begin_together_are_a_coflow_and_the_first_one_goes_first() {
         of.iter().map(|&it| world.service(it)).collect::<Vec<_>>()
     };
     assert_eq!(services(&world, &second), [Some(0.0); 2]);
-    // The first has sent more than the limit of its queue: it is demoted, in a group of its new queue.
+    // The first has sent more than the limit of its queue: it is demoted, in a group of its new
+    // queue.
     world.pass(1.0);
     assert_eq!(services(&world, &first), [Some(0.0); 2]);
     assert_eq!(services(&world, &second), [Some(RATE / 2.0); 2]);
@@ -206,7 +208,8 @@ fn an_agent_that_joins_again_says_which_flows_are_left() {
     let flows = world.begin(1e7, &[(0, 2), (0, 3)]);
     world.pass(0.2);
     assert_eq!(world.service(flows[1]), Some(RATE / 2.0));
-    // The agent is started anew: its enforcer sees one of the flows still, and gives it the same number.
+    // The agent is started anew: its enforcer sees one of the flows still, and gives it the same
+    // number.
     let agent = Agent::new(0, Vec::new()).with_watch().with_addresses(vec![address(0)]);
     world.wired.agents[0] = agent;
     world.flows.remove(&(0, flows[1].1.number().unwrap()));
@@ -452,7 +455,8 @@ fn whatever_comes_and_goes_no_port_is_given_too_much_and_nothing_is_left() {
     }
 }
 
-/// What a coordinator answers that is told of the community of flows from port 0 to port 2 with these numbers.
+/// What a coordinator answers that is told of the community of flows from port 0 to port 2 with
+/// these numbers.
 fn tell(world: &mut World, community: u32, numbers: &[u64]) -> Answer {
     tell_as(world, Client::own(), community, numbers)
 }

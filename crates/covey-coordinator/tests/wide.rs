@@ -15,7 +15,8 @@ use covey_proto::{Ended, FlowKey, FromAgent, Hello, ToAgent, VERSION};
 const PORTS: u32 = 1000;
 const BYTES: f64 = 1e6;
 
-/// Flows of the narrower of two coflows that are compared, or coflows of the shorter of two journals.
+/// Flows of the narrower of two coflows that are compared, or coflows of the shorter of two
+/// journals.
 const FEW: u32 = 1000;
 
 /// Less CPU than this says nothing, in seconds.
@@ -215,7 +216,8 @@ fn other_costs(policy: &str, flows: u32) -> Vec<Cost> {
     vec![cancelled, started, attempted]
 }
 
-/// Fails unless ten times as much costs about ten times as much. Other programs disturb: one time of three is enough.
+/// Fails unless ten times as much costs about ten times as much. Other programs disturb: one time
+/// of three is enough.
 fn check(what: &str, costs: impl Fn(u32) -> Vec<Cost>, few: u32) {
     let mut excess = Vec::new();
     for _ in 0..3 {
@@ -261,7 +263,8 @@ fn ended_of_first(world: &World) -> Option<usize> {
     }
 }
 
-/// Another client registers a coflow, reads it and removes it. Each is answered before the next turn.
+/// Another client registers a coflow, reads it and removes it. Each is answered before the next
+/// turn.
 fn serve_another(world: &mut World) {
     let next = |world: &mut World, request: Request| {
         let (id, now) = (world.requests + 1, world.now());
@@ -284,7 +287,8 @@ fn serve_another(world: &mut World) {
     next(world, Request::Remove { id: status.id });
 }
 
-/// Has coflow 0 go in turns of which none ends more flows than a piece has. Returns how many turns that takes.
+/// Has coflow 0 go in turns of which none ends more flows than a piece has. Returns how many turns
+/// that takes.
 fn go_in_pieces(world: &mut World, mut turn: impl FnMut(&mut World) -> bool) -> usize {
     let (mut turns, mut before) = (0, ended_of_first(world).expect("a coflow"));
     while turn(world) {

@@ -224,7 +224,8 @@ fn ends(fabric: &Fabric, link: LinkId, switch: &str) -> [String; 2] {
     ends
 }
 
-/// Checks that a path goes from host to host without a gap, uses each link once, and has `length` links.
+/// Checks that a path goes from host to host without a gap, uses each link once, and has `length`
+/// links.
 fn check(fabric: &Fabric, [src, dst]: [u32; 2], flow: u64, switch: &str, length: usize) {
     let links = path(fabric, src, dst, flow);
     assert_eq!(links, path(fabric, src, dst, flow), "the same call gives the same path");
@@ -301,7 +302,8 @@ proptest! {
 
     #[test]
     fn bundles_carry_what_all_shortest_paths_carry(half in 1_u32..4, seed in any::<u64>()) {
-        // A flow divided by hand over all shortest paths loads each link of a bundle with its share.
+        // A flow divided by hand over all shortest paths loads each link of a bundle with its
+        // share.
         let (k, m) = (2 * half, half);
         let (one, bundled) = (fat_tree(k, EcmpMode::Modulo), fat_tree(k, EcmpMode::Spray));
         let mut random = SplitMix::new(seed);

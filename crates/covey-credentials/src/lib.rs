@@ -1,8 +1,9 @@
 //! Credentials of a coordinator and of those who speak to it.
 //!
-//! An [`Authority`] is a private CA in a folder: it makes, lists and revokes the certificates of a coordinator, its
-//! agents and relays. A [`TokenFile`] has the tokens of clients, with [`Rights`] and limits. A process that runs keeps
-//! both in force as their files change: [`LiveTls`], [`Tokens`] and [`FlowSecret`] are [`Watched`].
+//! An [`Authority`] is a private CA in a folder: it makes, lists and revokes the certificates of a
+//! coordinator, its agents and relays. A [`TokenFile`] has the tokens of clients, with [`Rights`]
+//! and limits. A process that runs keeps both in force as their files change: [`LiveTls`],
+//! [`Tokens`] and [`FlowSecret`] are [`Watched`].
 
 mod authority;
 mod flow_secret;

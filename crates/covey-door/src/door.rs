@@ -47,8 +47,9 @@ impl Door {
         self.lock().quotas.occupancy()
     }
 
-    /// Lets a connection in, if there is room or can be made. `peer` names it in quotas, `shown` in logs. Otherwise
-    /// the refusal is counted and logged, and the caller is to close the connection.
+    /// Lets a connection in, if there is room or can be made. `peer` names it in quotas, `shown` in
+    /// logs. Otherwise the refusal is counted and logged, and the caller is to close the
+    /// connection.
     pub fn enter(self: &Arc<Door>, peer: Peer, shown: String) -> Option<Entrance> {
         let mut inside = self.lock();
         let (id, closed) = match inside.quotas.enter(peer) {
@@ -75,8 +76,8 @@ impl Door {
         Some(Entrance { guest: Arc::new(guest), closed })
     }
 
-    /// Closes a connection that has shown no credential, because the process has no more files. Returns whether there
-    /// was one.
+    /// Closes a connection that has shown no credential, because the process has no more files.
+    /// Returns whether there was one.
     pub fn make_room(&self) -> bool {
         let mut inside = self.lock();
         let closed = inside.quotas.make_room();
@@ -102,8 +103,8 @@ pub struct Guest {
 }
 
 impl Guest {
-    /// The connection has shown a credential: it stays until it ends. A connection that was closed to make room a
-    /// moment before ends all the same.
+    /// The connection has shown a credential: it stays until it ends. A connection that was closed
+    /// to make room a moment before ends all the same.
     pub fn authenticate(&self) {
         if self.is_authenticated() {
             return;
@@ -125,7 +126,8 @@ impl Guest {
         &self.shown
     }
 
-    /// Counts and logs that this connection, or a request of it, is refused. `port` is the one that it claims.
+    /// Counts and logs that this connection, or a request of it, is refused. `port` is the one that
+    /// it claims.
     pub fn refuse(&self, reason: Reason, port: Option<u32>, detail: impl Display) {
         self.door.refusals.refuse(reason, &self.shown, port, detail);
     }
@@ -150,8 +152,8 @@ pub struct Entrance {
 }
 
 impl Entrance {
-    /// Serves the connection with `serve` until that ends. Drops it, and so closes the connection, when the
-    /// connection shows no credential in time, or has to make room.
+    /// Serves the connection with `serve` until that ends. Drops it, and so closes the connection,
+    /// when the connection shows no credential in time, or has to make room.
     pub async fn serve<F: Future<Output = ()>>(self, serve: impl FnOnce(Arc<Guest>) -> F) {
         let Entrance { guest, closed } = self;
         let patience = guest.door.lock().quotas.limits().patience;
@@ -241,7 +243,8 @@ mod tests {
         assert_eq!(door.occupancy(), Occupancy::default());
     }
 
-    /// A credential that comes too late does not bring a closed connection back, and counts stay right.
+    /// A credential that comes too late does not bring a closed connection back, and counts stay
+    /// right.
     #[tokio::test]
     async fn a_connection_that_makes_room_cannot_show_a_credential_any_more() {
         let door = door(60_000);

@@ -6,7 +6,8 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 /// The other side of a connection, as far as quotas tell peers apart.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Peer {
-    /// An address of IPv4, or the first 64 bits of one of IPv6: a host may use all addresses of such a network.
+    /// An address of IPv4, or the first 64 bits of one of IPv6: a host may use all addresses of
+    /// such a network.
     Address(IpAddr),
     /// A user of this host.
     User(u32),

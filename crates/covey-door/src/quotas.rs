@@ -50,8 +50,8 @@ impl Held {
         self.authenticated + self.unauthenticated.len()
     }
 
-    /// How soon one of these connections is closed if room is needed: peers with more connections without a
-    /// credential come first, then those with the oldest one.
+    /// How soon one of these connections is closed if room is needed: peers with more connections
+    /// without a credential come first, then those with the oldest one.
     fn rank(&self) -> Option<(usize, Reverse<Id>)> {
         let oldest = self.unauthenticated.first()?;
         Some((self.unauthenticated.len(), Reverse(*oldest)))
@@ -83,8 +83,8 @@ impl Quotas {
         self.open
     }
 
-    /// Makes room for a connection of `peer`, and counts it in. Returns its number, and the connection that is to be
-    /// closed for it.
+    /// Makes room for a connection of `peer`, and counts it in. Returns its number, and the
+    /// connection that is to be closed for it.
     pub fn enter(&mut self, peer: Peer) -> Result<(Id, Option<(Id, Peer)>), Reason> {
         let held = self.peers.get(&peer);
         let is_peer_full = held.is_some_and(|held| held.total() >= self.limits.max_per_peer);
@@ -108,7 +108,8 @@ impl Quotas {
         Ok((id, closed))
     }
 
-    /// Closes a connection because the process has no more files. Returns it, if there is one without a credential.
+    /// Closes a connection because the process has no more files. Returns it, if there is one
+    /// without a credential.
     pub fn make_room(&mut self) -> Option<(Id, Peer)> {
         let (id, peer) = self.first_to_close()?;
         self.leave(id, peer);
@@ -205,7 +206,8 @@ mod tests {
         quotas.leave_authenticated(peer(0));
         // One without a credential takes the last place, and loses it to the next.
         assert_eq!(entered(&mut quotas, &[9, 1]), [None, Some(6)]);
-        // Peer 1 has three with a credential and one without, which makes room for its own next one.
+        // Peer 1 has three with a credential and one without, which makes room for its own next
+        // one.
         assert_eq!(entered(&mut quotas, &[1]), [Some(7)]);
         quotas.authenticate(8, peer(1));
         assert_eq!(quotas.enter(peer(1)), Err(Reason::PeerQuota));

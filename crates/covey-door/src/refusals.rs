@@ -18,7 +18,8 @@ pub enum Reason {
     Late,
     /// The process has too many open files.
     Files,
-    /// The handshake of TLS failed: the certificate is wrong, expired or revoked, or this is no TLS.
+    /// The handshake of TLS failed: the certificate is wrong, expired or revoked, or this is no
+    /// TLS.
     Handshake,
     /// The certificate is not for the port that is claimed, or the token is wrong.
     Credential,
@@ -137,8 +138,8 @@ impl Refusals {
         self.counts[reason as usize].load(Ordering::Relaxed)
     }
 
-    /// Counts a refusal of `peer`, which claims to be the agent of `port`. Logs it, unless many of this reason were
-    /// logged just before: then a later line says how many were not.
+    /// Counts a refusal of `peer`, which claims to be the agent of `port`. Logs it, unless many of
+    /// this reason were logged just before: then a later line says how many were not.
     pub fn refuse(
         &self,
         reason: Reason,

@@ -205,9 +205,9 @@ impl Emulation {
     }
 }
 
-/// Seconds from the start of a bin, in which both simulators admit coflows, to the origin. They bin arrivals from the
-/// zero of the trace's clock, which may be so far away that they never come to the first coflow. A coflow that arrives
-/// at the end of a bin is admitted with it.
+/// Seconds from the start of a bin, in which both simulators admit coflows, to the origin. They bin
+/// arrivals from the zero of the trace's clock, which may be so far away that they never come to
+/// the first coflow. A coflow that arrives at the end of a bin is admitted with it.
 fn phase_s(workload: &Workload) -> f64 {
     const BIN_MS: f64 = 10_240.0;
     let origin_ms = (workload.origin.as_secs() * 1e3).round();

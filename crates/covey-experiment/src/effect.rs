@@ -5,8 +5,8 @@ use covey_trace::Workload;
 use crate::{Contender, Setup};
 
 impl Setup {
-    /// The settings that change nothing for these contenders on the workload of `trace`, and what is guessed of its
-    /// tenants: a line for each.
+    /// The settings that change nothing for these contenders on the workload of `trace`, and what
+    /// is guessed of its tenants: a line for each.
     pub fn without_effect(
         &self,
         trace: &str,

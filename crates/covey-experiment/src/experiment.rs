@@ -35,8 +35,8 @@ pub struct Experiment<'a> {
 }
 
 impl<'a> Experiment<'a> {
-    /// An experiment with a workload on the network of `setup`. The workload's ports are the network's
-    /// hosts: [`Setup::place`] makes both. Reports show `trace` as the workload's name.
+    /// An experiment with a workload on the network of `setup`. The workload's ports are the
+    /// network's hosts: [`Setup::place`] makes both. Reports show `trace` as the workload's name.
     ///
     /// # Errors
     /// If the speed of ports, the network, or the share of processors is invalid.
@@ -166,8 +166,9 @@ impl<'a> Experiment<'a> {
         covey_report::tenants(self.workload).iter().map(weight).collect()
     }
 
-    /// Simulates a policy, and again to explain the completion times of the coflows that `which` chooses by the outcome.
-    /// `twice` is the same contender, made twice. The explanations are in the order of the choice.
+    /// Simulates a policy, and again to explain the completion times of the coflows that `which`
+    /// chooses by the outcome. `twice` is the same contender, made twice. The explanations are in
+    /// the order of the choice.
     ///
     /// # Errors
     /// If the workload has events or attempts, a simulator is emulated, or a simulation fails.
@@ -184,8 +185,8 @@ impl<'a> Experiment<'a> {
         Ok((Run::new(self.workload, outcome, info)?, explanations))
     }
 
-    /// Explains the completion times of some coflows, by their indices, in a simulation of the same contender that had
-    /// this outcome.
+    /// Explains the completion times of some coflows, by their indices, in a simulation of the same
+    /// contender that had this outcome.
     ///
     /// # Errors
     /// As [`Experiment::explain`].

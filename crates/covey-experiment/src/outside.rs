@@ -8,7 +8,8 @@ use crate::error::Error;
 /// What a front end offers.
 #[derive(Debug, Clone, Copy)]
 pub struct Outside {
-    /// Makes the contender that a text such as `./mine.py:LeastServed` names; nothing if it names none.
+    /// Makes the contender that a text such as `./mine.py:LeastServed` names; nothing if it names
+    /// none.
     pub make: fn(&str) -> Result<Option<Contender>, Error>,
     /// Why such a policy has failed, in a line.
     pub fault: fn() -> Option<String>,

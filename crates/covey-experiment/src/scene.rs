@@ -11,7 +11,7 @@ pub struct Scene {
     pub network: Network,
     /// The workload, with the network's hosts as its ports.
     pub workload: Workload,
-    /// How its flows appear to policies that do not see coflows, in the order of the workload, if that was said. By
-    /// default only hosts and starts are known.
+    /// How its flows appear to policies that do not see coflows, in the order of the workload, if
+    /// that was said. By default only hosts and starts are known.
     pub appearing: Option<Vec<Observed>>,
 }

@@ -23,8 +23,8 @@ pub const PORT_RATE: &str = "1gbps";
 /// A network, and the settings of a simulation on it. Quantities are texts as users write them.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Setup {
-    /// The network, in a form that [`Network::open`] reads; `big-switch` for one in which only ports limit
-    /// rates.
+    /// The network, in a form that [`Network::open`] reads; `big-switch` for one in which only
+    /// ports limit rates.
     pub fabric: String,
     /// Speed of each port in each direction, such as `10gbps` or `128MiB/s`. The default is 1 Gbps,
     /// or the speed of the emulated simulator.
@@ -39,14 +39,14 @@ pub struct Setup {
     /// Seed for policies with a parameter `seed` and for builtin traces, unless these set their
     /// own, and for the rung, whose default is 1.
     pub seed: Option<u64>,
-    /// The rung of the [ladder](observe::LADDER) on which policies are simulated: it changes when coflows arrive and
-    /// flows start, and how flows appear to policies that do not see coflows. Without one, the trace is simulated as it
-    /// is, and only hosts and starts are known.
+    /// The rung of the [ladder](observe::LADDER) on which policies are simulated: it changes when
+    /// coflows arrive and flows start, and how flows appear to policies that do not see coflows.
+    /// Without one, the trace is simulated as it is, and only hosts and starts are known.
     pub rung: Option<String>,
     /// The file of the metric by which `coda` compares flows.
     pub metric: Option<PathBuf>,
-    /// Weights of tenants, such as `analytics=3,serving=1`: capacity is divided among the tenants of the trace. Without
-    /// them it is not.
+    /// Weights of tenants, such as `analytics=3,serving=1`: capacity is divided among the tenants
+    /// of the trace. Without them it is not.
     pub tenants: Option<String>,
 }
 
@@ -71,7 +71,8 @@ impl Setup {
     /// items white space, commas or slashes separate.
     ///
     /// # Errors
-    /// If the simulator has no such policy, a parameter is wrong, or its file or that of the metric cannot be read.
+    /// If the simulator has no such policy, a parameter is wrong, or its file or that of the metric
+    /// cannot be read.
     pub fn contender(&self, spec: &str) -> Result<Contender, Error> {
         let spec = &normalized(&parameter_files::insert(spec)?);
         if let Some(contender) = outside::contender(spec)? {
@@ -148,7 +149,8 @@ impl Setup {
     /// The network for a trace of `ports` ports.
     ///
     /// # Errors
-    /// If the speed of ports or the network is invalid, or an emulated simulator has another network.
+    /// If the speed of ports or the network is invalid, or an emulated simulator has another
+    /// network.
     pub fn network(&self, ports: u32) -> Result<Network, Error> {
         let rate = self.port_rate()?;
         let network = Network::open(&self.fabric, ports, rate)?;
@@ -161,8 +163,8 @@ impl Setup {
         }
     }
 
-    /// Opens what `source` names, places it as [`Setup::place`] does, and puts
-    /// it on the rung as [`Setup::on_rung`] does. Wrong settings are found before the trace is read.
+    /// Opens what `source` names, places it as [`Setup::place`] does, and puts it on the rung as
+    /// [`Setup::on_rung`] does. Wrong settings are found before the trace is read.
     ///
     /// # Errors
     /// Those of [`Setup::network`], if there is no such rung, and if the trace cannot be read.
@@ -182,8 +184,8 @@ impl Setup {
         })
     }
 
-    /// A placed workload as it is on the rung, and its flows as they appear there, in its order; nothing without a rung.
-    /// Policies that see coflows get the same workload.
+    /// A placed workload as it is on the rung, and its flows as they appear there, in its order;
+    /// nothing without a rung. Policies that see coflows get the same workload.
     ///
     /// # Errors
     /// If there is no such rung.
@@ -214,8 +216,8 @@ impl Setup {
         }
     }
 
-    /// The network, and the workload with the network's hosts as its ports. `warn` gets a line if several
-    /// ports of the trace share a host.
+    /// The network, and the workload with the network's hosts as its ports. `warn` gets a line if
+    /// several ports of the trace share a host.
     ///
     /// # Errors
     /// Those of [`Setup::network`].

@@ -37,7 +37,8 @@ impl Tenants {
         known.map(|number| self.weights.weights()[number])
     }
 
-    /// Divides the network among tenants: gives each an instance of a policy. One tenant alone gets the policy as it is.
+    /// Divides the network among tenants: gives each an instance of a policy. One tenant alone gets
+    /// the policy as it is.
     pub fn divide(
         &self,
         policy: AnyPolicy,

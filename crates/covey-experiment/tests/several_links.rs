@@ -1,4 +1,5 @@
-//! Hosts with several links: known answers, and a slow and obvious max-min over the links that exist.
+//! Hosts with several links: known answers, and a slow and obvious max-min over the links that
+//! exist.
 
 use std::io::Write;
 
@@ -81,7 +82,8 @@ fn names(fabric: &Fabric, src: u32, dst: u32, flow: u64) -> Vec<String> {
     real.map(|&link| fabric.link_name(link)).collect()
 }
 
-/// Two flows of 4 bytes leave `a` over different links, so each takes 4 seconds, whatever the policy.
+/// Two flows of 4 bytes leave `a` over different links, so each takes 4 seconds, whatever the
+/// policy.
 #[test]
 fn no_policy_lets_the_links_of_a_host_share() {
     let (network, workload) = (network(TWO_SWITCHES), workload(3, &[(0, 2, 4.0), (0, 1, 4.0)]));
@@ -178,7 +180,8 @@ fn fair_is_max_min_over_the_links_that_exist() {
     let mut random = SplitMix::new(51);
     let mut pick = |of: u64| random.below(of);
     for _ in 0..200 {
-        // Hosts with one to three links to switches, some of them in a ring as well; speeds of 1 to 4 bytes per second.
+        // Hosts with one to three links to switches, some of them in a ring as well; speeds of 1 to
+        // 4 bytes per second.
         let (hosts, switches) = (3 + pick(4), 2 + pick(2));
         let mut text = String::from("covey-topology 1\nhosts");
         (0..hosts).for_each(|h| text += &format!(" h{h}"));

@@ -1,4 +1,5 @@
-//! Attributes for tests that need the public Facebook trace, or event logs of Spark, which are not part of the project.
+//! Attributes for tests that need the public Facebook trace, or event logs of Spark, which are not
+//! part of the project.
 //!
 //! Without the data these tests are ignored, and the output of the tests gives the reason. Only
 //! tests depend on this crate, because cargo looks for missing data in each build of a dependent
@@ -22,8 +23,8 @@ pub fn spark_logs_test(ignored: TokenStream, test: TokenStream) -> TokenStream {
 
 /// Replaces `#[test]` for a test that reads the Facebook trace.
 ///
-/// `#[facebook_test("takes minutes; make slow WHAT=ignored")]` is ignored for this reason even if the trace is
-/// present.
+/// `#[facebook_test("takes minutes; make slow WHAT=ignored")]` is ignored for this reason even if
+/// the trace is present.
 #[proc_macro_attribute]
 pub fn facebook_test(ignored: TokenStream, test: TokenStream) -> TokenStream {
     mark(cfg!(facebook_trace), ABSENT, &ignored, test)
@@ -36,8 +37,8 @@ fn mark(is_present: bool, absent: &str, ignored: &TokenStream, test: TokenStream
     marked
 }
 
-/// The attributes of a test. `ignored` is the reason for ignoring it in quotation marks, or empty; `absent` the one
-/// where the data is absent.
+/// The attributes of a test. `ignored` is the reason for ignoring it in quotation marks, or empty;
+/// `absent` the one where the data is absent.
 fn attributes(is_present: bool, absent: &str, ignored: &str) -> String {
     let ignored = if is_present { ignored } else { absent };
     match ignored {

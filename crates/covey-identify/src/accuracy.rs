@@ -1,8 +1,8 @@
 //! How well found groups agree with true coflows: B-cubed precision and recall.
 //!
-//! For a flow of true coflow C in found group X, precision is |C ∩ X| / |X| and recall |C ∩ X| / |C|. *Per
-//! flow* is the mean over all flows. *Per coflow* is the mean over true coflows of the mean over their
-//! flows, so that a coflow of one flow counts as much as one of ten thousand.
+//! For a flow of true coflow C in found group X, precision is |C ∩ X| / |X| and recall |C ∩ X| /
+//! |C|. *Per flow* is the mean over all flows. *Per coflow* is the mean over true coflows of the
+//! mean over their flows, so that a coflow of one flow counts as much as one of ten thousand.
 
 /// Means of precision and recall, each from 0 to 1.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -30,8 +30,8 @@ pub struct Accuracies {
     pub per_coflow: Accuracy,
 }
 
-/// Compares the group with the true coflow of each flow; any numbers name them. Without flows all means
-/// are 1.
+/// Compares the group with the true coflow of each flow; any numbers name them. Without flows all
+/// means are 1.
 ///
 /// ```
 /// use covey_identify::accuracy;

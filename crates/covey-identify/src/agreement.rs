@@ -224,7 +224,8 @@ fn leaders_and_increments_lose_little() {
     assert!(exact > 0.95, "{exact}");
 
     assert!((exact - rough).abs() <= 0.01, "{exact} {rough}");
-    // The observer does not know the flows in advance: it learns services and the time scale as it goes.
+    // The observer does not know the flows in advance: it learns services and the time scale as it
+    // goes.
     let live = f1(&live(&flows));
     assert!((exact - live).abs() <= 0.05, "{exact} {live}");
 }

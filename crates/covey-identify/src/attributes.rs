@@ -1,16 +1,18 @@
 //! The attributes by which two flows are compared, and their differences.
 //!
-//! CODA (SIGCOMM 2016, §3) compares start times, protocols, communities of hosts, and how addresses and ports
-//! aggregate; and means and variances of packet lengths and of the times between packets, which are left out: TCP
-//! makes full packets of whatever programs send in bulk, and the scheduler itself sets the times between them. Each attribute here is one number for a pair of flows. It is 0 if
-//! the flows agree and 1 if they differ entirely; only the difference of start times has no upper limit. An
-//! attribute that is unknown for one flow of the pair counts as 0: what nobody has measured does not
-//! separate.
+//! CODA (SIGCOMM 2016, §3) compares start times, protocols, communities of hosts, and how addresses
+//! and ports aggregate; and means and variances of packet lengths and of the times between packets,
+//! which are left out: TCP makes full packets of whatever programs send in bulk, and the scheduler
+//! itself sets the times between them. Each attribute here is one number for a pair of flows. It is
+//! 0 if the flows agree and 1 if they differ entirely; only the difference of start times has no
+//! upper limit. An attribute that is unknown for one flow of the pair counts as 0: what nobody has
+//! measured does not separate.
 
 /// An attribute; its number is its place in [`Differences`].
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Attribute {
-    /// Difference of start times, in gaps between bursts ([`Observer::gap_s`](crate::Observer::gap_s)).
+    /// Difference of start times, in gaps between bursts
+    /// ([`Observer::gap_s`](crate::Observer::gap_s)).
     Start,
     /// 1 if the transport protocols differ.
     Protocol,

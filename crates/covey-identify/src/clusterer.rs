@@ -1,18 +1,20 @@
 //! Groups of the flows that are alive, kept up to date as flows start and end.
 //!
-//! Flows follow leaders, as in Rough-DBSCAN. Groups are the connected components of leaders, where two are
-//! connected if they are at most the radius apart (`min_points` = 1). An event marks what it may change:
+//! Flows follow leaders, as in Rough-DBSCAN. Groups are the connected components of leaders, where
+//! two are connected if they are at most the radius apart (`min_points` = 1). An event marks what
+//! it may change:
 //! - a flow becomes a leader, or follows one: it may connect groups;
 //! - the peers of a burst change: its leaders may also lose connections;
 //! - the last flow of a leader ends: its group may fall apart.
 //!
-//! [`Clusterer::refresh`] looks at marked leaders and groups only. A tree of connections holds each group
-//! together: every leader but one knows the leader *via* which it belongs. If the peers of a burst have
-//! changed, only the connections of its leaders in the tree are tested; as long as they hold, the group does.
-//! Otherwise the group is searched from leader to leader, which makes a new tree. Then marked leaders are
-//! compared with leaders of other groups whose start is near enough.
+//! [`Clusterer::refresh`] looks at marked leaders and groups only. A tree of connections holds each
+//! group together: every leader but one knows the leader *via* which it belongs. If the peers of a
+//! burst have changed, only the connections of its leaders in the tree are tested; as long as they
+//! hold, the group does. Otherwise the group is searched from leader to leader, which makes a new
+//! tree. Then marked leaders are compared with leaders of other groups whose start is near enough.
 //!
-//! The result depends on the live flows and on what their bursts have seen, not on when `refresh` is called.
+//! The result depends on the live flows and on what their bursts have seen, not on when `refresh`
+//! is called.
 
 mod near;
 
@@ -81,8 +83,8 @@ struct Group {
     is_loose: bool,
 }
 
-/// The clusterer. It allocates only while the numbers of live flows, leaders, bursts or groups grow, and when a group
-/// has more leaders than any before it of the same number.
+/// The clusterer. It allocates only while the numbers of live flows, leaders, bursts or groups
+/// grow, and when a group has more leaders than any before it of the same number.
 #[derive(Debug, Clone)]
 pub struct Clusterer {
     metric: Metric,
@@ -93,7 +95,8 @@ pub struct Clusterer {
     free_flows: Vec<u32>,
     leaders: Vec<Leader>,
     free_leaders: Vec<u32>,
-    /// The group and the burst of each leader; apart from the rest, because most comparisons end here.
+    /// The group and the burst of each leader; apart from the rest, because most comparisons end
+    /// here.
     group_of: Vec<u32>,
     burst_of: Vec<u32>,
     groups: Vec<Group>,
@@ -200,9 +203,10 @@ impl Clusterer {
         self.observer.end(&point);
     }
 
-    /// Brings all groups up to date. Returns the flows whose group has changed since the last refresh:
-    /// those that started, and those of groups that merged or fell apart. When groups merge, the one with
-    /// more leaders keeps its number; when one falls apart, its largest part does.
+    /// Brings all groups up to date. Returns the flows whose group has changed since the last
+    /// refresh: those that started, and those of groups that merged or fell apart. When groups
+    /// merge, the one with more leaders keeps its number; when one falls apart, its largest part
+    /// does.
     pub fn refresh(&mut self) -> &[Move] {
         if self.gap_s != self.observer.gap_s() {
             self.gap_s = self.observer.gap_s();
@@ -236,7 +240,8 @@ impl Clusterer {
         flows.filter(|&flow| self.flows[flow as usize].reported.is_some()).map(FlowNumber)
     }
 
-    /// The groups of the live flows, all clustered from scratch: what the kept groups are compared with.
+    /// The groups of the live flows, all clustered from scratch: what the kept groups are compared
+    /// with.
     pub fn anew(&self, algorithm: Algorithm) -> Vec<(FlowNumber, u32)> {
         let live = (0..).zip(&self.flows).filter(|(_, flow)| flow.leader != NONE);
         let mut live: Vec<(FlowNumber, Point)> =
@@ -389,7 +394,8 @@ impl Clusterer {
         }
     }
 
-    /// Loosens the group of a leader whose burst has other peers, if a connection of the tree is lost.
+    /// Loosens the group of a leader whose burst has other peers, if a connection of the tree is
+    /// lost.
     fn test(&mut self, number: u32) {
         let leader = &mut self.leaders[number as usize];
         if !std::mem::take(&mut leader.is_shaken) || leader.flows == 0 {
@@ -407,8 +413,8 @@ impl Clusterer {
         }
     }
 
-    /// Splits a group into its connected components. The one with most flows keeps the number; of equal
-    /// ones the first found.
+    /// Splits a group into its connected components. The one with most flows keeps the number; of
+    /// equal ones the first found.
     fn split(&mut self, group: u32) {
         self.groups[group as usize].is_loose = false;
         let mut leaders = std::mem::take(&mut self.groups[group as usize].leaders);
@@ -440,8 +446,8 @@ impl Clusterer {
         self.groups[group as usize].leaders = leaders;
     }
 
-    /// Moves the leaders connected with that at `first`, among those from there on, to the places from
-    /// `first`; returns where they end.
+    /// Moves the leaders connected with that at `first`, among those from there on, to the places
+    /// from `first`; returns where they end.
     fn component(&mut self, leaders: &mut [u32], first: usize) -> usize {
         self.leaders[leaders[first] as usize].via = NONE;
         let (mut searched, mut end) = (first, first + 1);
@@ -487,8 +493,8 @@ impl Clusterer {
         }
     }
 
-    /// Connects the tree of a leader with that of another: the leader becomes the root of its tree, which
-    /// turns the connections on the way there, and belongs via the other.
+    /// Connects the tree of a leader with that of another: the leader becomes the root of its tree,
+    /// which turns the connections on the way there, and belongs via the other.
     fn hang(&mut self, mut number: u32, mut via: u32) {
         while number != NONE {
             let next = std::mem::replace(&mut self.leaders[number as usize].via, via);
@@ -501,7 +507,8 @@ impl Clusterer {
         is_within(&self.observer, &self.metric, x, y, self.metric.radius)
     }
 
-    /// Merges two groups. The one with more leaders keeps its number; of equal ones the lower number.
+    /// Merges two groups. The one with more leaders keeps its number; of equal ones the lower
+    /// number.
     fn merge(&mut self, a: u32, b: u32) {
         let leaders = |group: u32| self.groups[group as usize].leaders.len();
         let a_stays = (leaders(b), a) < (leaders(a), b);

@@ -1,26 +1,26 @@
 //! DBSCAN (Ester, Kriegel, Sander and Xu, KDD 1996) over points in order of start, and Rough-DBSCAN
 //! (Viswanath and Babu, Pattern Recognition Letters 2009) over leaders.
 //!
-//! A leader is a flow of a burst together with flows of that burst that start soon after each other: a flow
-//! follows a leader if it is within the leader radius of the leader's followers. In start, leaders are as far
-//! apart as their nearest followers would be if these had no gaps, so little is lost. A leader spans at most
-//! one gap between bursts.
+//! A leader is a flow of a burst together with flows of that burst that start soon after each
+//! other: a flow follows a leader if it is within the leader radius of the leader's followers. In
+//! start, leaders are as far apart as their nearest followers would be if these had no gaps, so
+//! little is lost. A leader spans at most one gap between bursts.
 //!
-//! A point is *core* if at least `min_points` points, itself included, are within the radius. Core points
-//! within the radius of each other are in one group. A point that is not core joins the nearest core point
-//! within the radius; without one it is a group of its own. With `min_points` = 1 every point is core, and
-//! groups are the connected components.
+//! A point is *core* if at least `min_points` points, itself included, are within the radius. Core
+//! points within the radius of each other are in one group. A point that is not core joins the
+//! nearest core point within the radius; without one it is a group of its own. With `min_points` =
+//! 1 every point is core, and groups are the connected components.
 //!
-//! Pairs whose starts alone are too far apart are never compared: the metric bounds the distance from below
-//! by the difference of starts.
+//! Pairs whose starts alone are too far apart are never compared: the metric bounds the distance
+//! from below by the difference of starts.
 
 use crate::attributes::Attribute;
 use crate::disjoint_sets::DisjointSets;
 use crate::metric::Metric;
 use crate::observer::{Observer, Point};
 
-/// The group of each point. `points` are in order of start, and `weights` says how many points each of them
-/// stands for. Groups are numbered from 0, in order of their first points.
+/// The group of each point. `points` are in order of start, and `weights` says how many points each
+/// of them stands for. Groups are numbered from 0, in order of their first points.
 pub(crate) fn dbscan(
     points: &[Point],
     weights: &[u32],
@@ -57,8 +57,8 @@ pub(crate) fn dbscan(
     numbered(&roots)
 }
 
-/// The groups by leaders: each point follows the newest leader of its burst within the leader radius, or
-/// becomes one. Leaders are grouped, and followers are where their leader is.
+/// The groups by leaders: each point follows the newest leader of its burst within the leader
+/// radius, or becomes one. Leaders are grouped, and followers are where their leader is.
 pub(crate) fn rough_dbscan(
     points: &[Point],
     observer: &Observer,
@@ -141,8 +141,8 @@ fn core_points(
     near.iter().map(|&near| near >= min_points).collect()
 }
 
-/// Calls `pair` with the places of two points that may be within the radius: neither their starts alone nor
-/// the sizes of their peer sets alone are too far apart.
+/// Calls `pair` with the places of two points that may be within the radius: neither their starts
+/// alone nor the sizes of their peer sets alone are too far apart.
 fn for_candidates(
     points: &[Point],
     observer: &Observer,
@@ -170,7 +170,8 @@ fn min(a: (f64, u32), b: (f64, u32)) -> (f64, u32) {
     if b < a { b } else { a }
 }
 
-/// Numbers from 0 in place of `names`, in order of their first occurrence. Names are below their number.
+/// Numbers from 0 in place of `names`, in order of their first occurrence. Names are below their
+/// number.
 fn numbered(names: &[u32]) -> Vec<u32> {
     let mut number_of = vec![u32::MAX; names.len()];
     let mut numbers = 0;

@@ -1,21 +1,24 @@
 //! The time that separates one burst of flows from the next, estimated from the flows alone.
 //!
-//! The flows of one coflow that share a service start in a burst; the next burst of that service comes
-//! much later. So the gaps between a service's successive flows are of two classes. The threshold between
-//! them is that of the minimum error (Kittler and Illingworth, Pattern Recognition 1986), which holds although
-//! far more gaps lie within bursts than between. There are two ways to describe a class, and both are needed:
-//! - as exponentially distributed, as the gaps of independent events are, with their long tail towards zero.
-//!   This finds the two classes, but draws their border too near to the lower one, because the gaps between
-//!   bursts have no such tail;
-//! - as a normal distribution of the logarithms. This draws the border well, but where the lower class has a long
-//!   tail, as with live flows, it has the least error for a class of a few tiny gaps.
+//! The flows of one coflow that share a service start in a burst; the next burst of that service
+//! comes much later. So the gaps between a service's successive flows are of two classes. The
+//! threshold between them is that of the minimum error (Kittler and Illingworth, Pattern
+//! Recognition 1986), which holds although far more gaps lie within bursts than between. There are
+//! two ways to describe a class, and both are needed:
+//! - as exponentially distributed, as the gaps of independent events are, with their long tail
+//!   towards zero. This finds the two classes, but draws their border too near to the lower one,
+//!   because the gaps between bursts have no such tail;
+//! - as a normal distribution of the logarithms. This draws the border well, but where the lower
+//!   class has a long tail, as with live flows, it has the least error for a class of a few tiny
+//!   gaps.
 //!
-//! So the border is that of the first way, moved up as long as the error of the second one falls, to the geometric
-//! mean of the border and the gaps above it at most: few gaps make a class of a few large ones. If all times are
-//! multiplied by a factor, so is the threshold.
+//! So the border is that of the first way, moved up as long as the error of the second one falls,
+//! to the geometric mean of the border and the gaps above it at most: few gaps make a class of a
+//! few large ones. If all times are multiplied by a factor, so is the threshold.
 //!
-//! A gap of 0 is shorter than the clock can tell: it counts as a tenth of the smallest other gap. If it counted
-//! as far shorter, the two classes would be the gaps that a coarse clock tells and those that it does not.
+//! A gap of 0 is shorter than the clock can tell: it counts as a tenth of the smallest other gap.
+//! If it counted as far shorter, the two classes would be the gaps that a coarse clock tells and
+//! those that it does not.
 
 use std::ops::Range;
 
@@ -23,10 +26,11 @@ use std::ops::Range;
 const FINENESS: f64 = 2.0;
 /// Bins: from 1 ns to 2^34 ns × 2^26, thirty years.
 const BINS: usize = 120;
-/// So many bins with gaps are looked at for a smaller error, because few gaps make a ragged histogram.
+/// So many bins with gaps are looked at for a smaller error, because few gaps make a ragged
+/// histogram.
 const NEAR: usize = 2;
-/// The gaps within bursts are at least this share of all. Where gaps of all lengths occur, a few of the shortest have
-/// the least error otherwise.
+/// The gaps within bursts are at least this share of all. Where gaps of all lengths occur, a few of
+/// the shortest have the least error otherwise.
 const LEAST: f64 = 0.1;
 /// Gaps that must be known before the threshold is an estimate.
 pub(crate) const MIN_GAPS: u32 = 64;
@@ -62,9 +66,10 @@ impl GapScale {
         self.counts.iter_mut().chain([&mut self.zeros]).for_each(|count| *count /= 2);
     }
 
-    /// How clearly `border_s`, in seconds, separates bursts from each other. Gaps from half of it to twice as long are in
-    /// doubt. On each side of them: the share of the gaps there among these and those in doubt. The lesser of the two
-    /// counts, from 0 to 1; 1 if no gap is in doubt. Rounded to bins.
+    /// How clearly `border_s`, in seconds, separates bursts from each other. Gaps from half of it
+    /// to twice as long are in doubt. On each side of them: the share of the gaps there among these
+    /// and those in doubt. The lesser of the two counts, from 0 to 1; 1 if no gap is in doubt.
+    /// Rounded to bins.
     pub fn clearness(&self, border_s: f64) -> f64 {
         let [from, to] = [0.5, 2.0].map(|factor| bin(factor * border_s));
         let sum = |counts: &[u64]| counts.iter().sum::<u64>();
@@ -73,7 +78,8 @@ impl GapScale {
         if doubtful > 0 { clear as f64 / (doubtful + clear) as f64 } else { 1.0 }
     }
 
-    /// The gap that separates bursts, in seconds; nothing if there are too few gaps, or one mode only.
+    /// The gap that separates bursts, in seconds; nothing if there are too few gaps, or one mode
+    /// only.
     pub fn threshold_s(&self) -> Option<f64> {
         let mut counts = self.counts;
         counts[bin(0.1 * self.least_s)] += self.zeros;
@@ -109,7 +115,8 @@ impl GapScale {
     }
 }
 
-/// Gaps of a class: their number and sum in seconds, and the sums of their bins and of the squares of these.
+/// Gaps of a class: their number and sum in seconds, and the sums of their bins and of the squares
+/// of these.
 #[derive(Debug, Clone, Copy, Default)]
 struct Class {
     gaps: f64,
@@ -136,15 +143,15 @@ impl Class {
         }
     }
 
-    /// The part of the class in the error, if its gaps are exponentially distributed. `all` is the number of gaps of
-    /// both classes.
+    /// The part of the class in the error, if its gaps are exponentially distributed. `all` is the
+    /// number of gaps of both classes.
     fn exponential_error(&self, all: f64) -> f64 {
         let share = self.gaps / all;
         share * (libm::log(self.sum_s / self.gaps) - libm::log(share))
     }
 
-    /// The same, if their logarithms are normally distributed. To the variance of the bins comes that of the gaps
-    /// within a bin, as if they were uniform there.
+    /// The same, if their logarithms are normally distributed. To the variance of the bins comes
+    /// that of the gaps within a bin, as if they were uniform there.
     fn normal_error(&self, all: f64) -> f64 {
         let (share, mean) = (self.gaps / all, self.sum / self.gaps);
         let variance = (self.squares / self.gaps - mean * mean).max(0.0) + 1.0 / 12.0;
@@ -205,8 +212,8 @@ mod tests {
         }
     }
 
-    /// The gaps of independent events have a long tail towards zero. Here nine of ten are of 5 ms in the mean, and
-    /// the others of half a second.
+    /// The gaps of independent events have a long tail towards zero. Here nine of ten are of 5 ms
+    /// in the mean, and the others of half a second.
     #[test]
     fn a_few_tiny_gaps_are_no_class_of_their_own() {
         let mut scale = GapScale::new();
@@ -250,7 +257,8 @@ mod tests {
         }
     }
 
-    /// Where gaps of all lengths occur, the border may be drawn among the shortest, and nearly all are above it.
+    /// Where gaps of all lengths occur, the border may be drawn among the shortest, and nearly all
+    /// are above it.
     #[test]
     fn a_border_among_the_shortest_gaps_of_many_is_not_clear() {
         let mut scale = GapScale::new();

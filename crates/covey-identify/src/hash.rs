@@ -1,4 +1,5 @@
-//! A hash that is the same on every machine and in every run. Nothing depends on the order of a map.
+//! A hash that is the same on every machine and in every run. Nothing depends on the order of a
+//! map.
 
 use std::hash::{BuildHasherDefault, Hasher};
 

@@ -25,10 +25,11 @@ impl Algorithm {
     pub const DEFAULT: Algorithm = Algorithm::Rough { min_points: 1 };
 }
 
-/// The group of each flow, in the order of `flows`, which need not be that of time. Groups are numbered
-/// from 0 in order of their first starts. Flows that start together keep their order.
+/// The group of each flow, in the order of `flows`, which need not be that of time. Groups are
+/// numbered from 0 in order of their first starts. Flows that start together keep their order.
 ///
-/// Services and the time scale are learned from all flows in a first pass, and points are made in a second.
+/// Services and the time scale are learned from all flows in a first pass, and points are made in a
+/// second.
 pub fn identify(flows: &[Observed], metric: &Metric, algorithm: Algorithm) -> Vec<u32> {
     let recorded = Recorded::new(flows);
     let groups = recorded.groups(metric, algorithm);
@@ -40,7 +41,8 @@ pub fn confidence(flows: &[Observed]) -> f64 {
     previewed(flows).0.confidence()
 }
 
-/// An observer that has seen all flows in a first pass, and the place of each flow in order of start.
+/// An observer that has seen all flows in a first pass, and the place of each flow in order of
+/// start.
 fn previewed(flows: &[Observed]) -> (Observer, Vec<u32>) {
     let mut place: Vec<u32> = (0..flows.len() as u32).collect();
     let start = |&place: &u32| flows[place as usize].start_s;

@@ -48,25 +48,26 @@ pub enum LearnError {
     NoDifferent,
 }
 
-/// Flows of two coflows are a pair to learn from if they start within this many gaps between bursts. Pairs
-/// that are farther apart are told apart by their starts alone.
+/// Flows of two coflows are a pair to learn from if they start within this many gaps between
+/// bursts. Pairs that are farther apart are told apart by their starts alone.
 const NEAR_GAPS: f64 = 2.0;
-/// The part of the diagonal matrix in a full one. The best full matrix alone often has a low rank: then some
-/// other differences make up for any difference of starts, and all flows would have to be compared.
+/// The part of the diagonal matrix in a full one. The best full matrix alone often has a low rank:
+/// then some other differences make up for any difference of starts, and all flows would have to be
+/// compared.
 const DIAGONAL_PART: f64 = 0.25;
-/// Radii that are tried: each this many times the one before, from the first quartile of the distances of same
-/// pairs on. Wider radii compare ever more flows, so the search ends when F1 has fallen this
-/// far below the best.
+/// Radii that are tried: each this many times the one before, from the first quartile of the
+/// distances of same pairs on. Wider radii compare ever more flows, so the search ends when F1 has
+/// fallen this far below the best.
 const RADIUS_STEP: f64 = 1.25;
 const MAX_FALL: f64 = 0.05;
 
 /// Learns a metric from flows and the coflow of each; any numbers name coflows.
 ///
-/// The matrix comes from sampled pairs ([Xing and others](https://papers.nips.cc/paper/2164), NIPS 2002).
-/// Half of the first flows of pairs are drawn from all flows, and half are a random flow of a random coflow,
-/// so that small coflows count. Differences are scaled by their root mean square over all pairs. The radius
-/// is the one with the highest mean of F1 per flow and per coflow on the flows themselves; the matrix is
-/// scaled so that it is 1.
+/// The matrix comes from sampled pairs ([Xing and others](https://papers.nips.cc/paper/2164), NIPS
+/// 2002). Half of the first flows of pairs are drawn from all flows, and half are a random flow of
+/// a random coflow, so that small coflows count. Differences are scaled by their root mean square
+/// over all pairs. The radius is the one with the highest mean of F1 per flow and per coflow on the
+/// flows themselves; the matrix is scaled so that it is 1.
 ///
 /// # Errors
 /// [`LearnError`] if labels are missing, or if there are no pairs of one kind.
@@ -103,8 +104,8 @@ pub fn learn(
     Ok(metric)
 }
 
-/// Divides all differences by their root mean square; returns the divisors. Attributes without differences
-/// keep scale 1.
+/// Divides all differences by their root mean square; returns the divisors. Attributes without
+/// differences keep scale 1.
 fn scale(pairs: &mut Pairs) -> [f64; ATTRIBUTES] {
     let all = || pairs.same.iter().chain(&pairs.different);
     let squares: Vector = all().map(|d| d.component_mul(d)).sum();

@@ -4,16 +4,18 @@
 //!   Observed ── Observer ──▶ Point ── Differences ──▶ Metric ── distance ──▶ clustering ──▶ groups
 //! ```
 //!
-//! - An [`Observed`] flow has a start, two ends and what else is known. Sizes and coflows are not seen.
+//! - An [`Observed`] flow has a start, two ends and what else is known. Sizes and coflows are not
+//!   seen.
 //! - The [`Observer`] turns flows into points, and compares two of them attribute by attribute
 //!   ([`Attribute`], [`Differences`]).
 //! - A [`Metric`] makes a distance of the differences. The default needs no training.
 //! - [`learn`] makes a metric from labelled flows.
-//! - Clustering: [`identify`] groups recorded flows at once, by DBSCAN or by leaders; a [`Clusterer`]
-//!   takes flows as they start and end, and re-clusters only what has changed.
+//! - Clustering: [`identify`] groups recorded flows at once, by DBSCAN or by leaders; a
+//!   [`Clusterer`] takes flows as they start and end, and re-clusters only what has changed.
 //! - [`accuracy`] compares groups with true coflows.
 //!
-//! This crate does no I/O and reads no clock, and the same flows give the same groups on every machine.
+//! This crate does no I/O and reads no clock, and the same flows give the same groups on every
+//! machine.
 
 mod accuracy;
 #[cfg(test)]

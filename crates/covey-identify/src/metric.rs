@@ -55,9 +55,10 @@ pub struct Training {
 impl Default for Metric {
     /// The metric without training, with radius 1.
     ///
-    /// Two flows are near if their bursts share two thirds of the peers (weight 8), with less room if they
-    /// also differ in start or port. Protocol, community and program must agree. They start within half a
-    /// gap between bursts; the observer estimates this gap, so the metric suits any time scale.
+    /// Two flows are near if their bursts share two thirds of the peers (weight 8), with less room
+    /// if they also differ in start or port. Protocol, community and program must agree. They start
+    /// within half a gap between bursts; the observer estimates this gap, so the metric suits any
+    /// time scale.
     fn default() -> Metric {
         let mut weights = [0.0; ATTRIBUTES];
         weights[Attribute::Start as usize] = 4.0;
@@ -96,7 +97,8 @@ impl Metric {
         Metric::diagonal(&weights)
     }
 
-    /// The metric with a symmetric matrix, for differences divided by `scales`; radius 1, leader radius 0.5.
+    /// The metric with a symmetric matrix, for differences divided by `scales`; radius 1, leader
+    /// radius 0.5.
     pub(crate) fn new(matrix: Matrix, scales: Differences) -> Metric {
         Metric {
             radius: 1.0,
@@ -133,7 +135,8 @@ impl Metric {
         self.squared(differences).sqrt()
     }
 
-    /// What each attribute adds to the square of the distance. With a full matrix it may be negative.
+    /// What each attribute adds to the square of the distance. With a full matrix it may be
+    /// negative.
     pub fn parts(&self, differences: &Differences) -> Differences {
         let part = |i: usize| {
             let row =
@@ -163,16 +166,16 @@ impl Metric {
             .max(0.0)
     }
 
-    /// The difference in one attribute beyond which flows are farther apart than `radius`, whatever the other
-    /// attributes; infinite if the attribute alone does not separate.
+    /// The difference in one attribute beyond which flows are farther apart than `radius`, whatever
+    /// the other attributes; infinite if the attribute alone does not separate.
     pub(crate) fn reach(&self, attribute: Attribute, radius: f64) -> f64 {
         let weight = self.least_weights[attribute as usize];
         if weight > 0.0 { radius / weight.sqrt() } else { f64::INFINITY }
     }
 }
 
-/// The least of δᵀ A δ over all δ with 1 in attribute `k`: the Schur complement of the other attributes.
-/// Those that A ignores are left out by the pseudo-inverse.
+/// The least of δᵀ A δ over all δ with 1 in attribute `k`: the Schur complement of the other
+/// attributes. Those that A ignores are left out by the pseudo-inverse.
 fn least_weight(matrix: &Matrix, k: usize) -> f64 {
     let others = matrix.remove_row(k).remove_column(k);
     let with_k = matrix.column(k).remove_row(k);

@@ -1,8 +1,8 @@
 //! The text of a metric file: JSON with a line for each attribute.
 //!
 //! `{"covey_metric": 2, "attributes": {NAME: {"scale": S, "row": [A, …]}, …}, "radius": ε,
-//! "leader_radius": τ, "training": …}`. The rows are those of the matrix, in the order of the attributes; a
-//! diagonal matrix has `"weight": A` instead of a row. `training` may be left out.
+//! "leader_radius": τ, "training": …}`. The rows are those of the matrix, in the order of the
+//! attributes; a diagonal matrix has `"weight": A` instead of a row. `training` may be left out.
 
 use serde::Deserialize;
 use serde_json::{Map, Value, json};
@@ -170,7 +170,8 @@ fn bad(field: &str, expected: impl ToString, found: impl ToString) -> MetricErro
     }
 }
 
-/// The line of a field in the text of a JSON object, or that of the last part of its path that is there.
+/// The line of a field in the text of a JSON object, or that of the last part of its path that is
+/// there.
 fn line_of(field: &str, text: &str) -> usize {
     let mut end = 0;
     for part in field.split('.') {

@@ -1,21 +1,23 @@
 //! From observed flows, in order of time, to points that can be compared.
 //!
 //! # Services and bursts
-//! Applications that shuffle data listen at a *service*, an address with a port: a Spark executor, the
-//! shuffle handler of a Hadoop node, a rank of a training job. The other end of a flow is its *peer*, with a
-//! port that the kernel chose. Which end is the service is decided when the flow starts:
+//! Applications that shuffle data listen at a *service*, an address with a port: a Spark executor,
+//! the shuffle handler of a Hadoop node, a rank of a training job. The other end of a flow is its
+//! *peer*, with a port that the kernel chose. Which end is the service is decided when the flow
+//! starts:
 //! 1. if the port of exactly one end is below 32,768, where kernels do not choose ports, that end;
 //! 2. otherwise the end that has had more peers, one after another;
 //! 3. otherwise the sender.
 //!
-//! Successive flows of a service whose gaps are at most [`Observer::gap_s`] make a *burst*. The services of
-//! one coflow have the same peers in their bursts, as each sender of a shuffle sends to each receiver. So
-//! the overlap of peers tells coflows apart that start together on shared hosts (the "overlap of sender
-//! addresses" of CODA's attributes). Peers are kept as sketches of 128 bytes.
+//! Successive flows of a service whose gaps are at most [`Observer::gap_s`] make a *burst*. The
+//! services of one coflow have the same peers in their bursts, as each sender of a shuffle sends to
+//! each receiver. So the overlap of peers tells coflows apart that start together on shared hosts
+//! (the "overlap of sender addresses" of CODA's attributes). Peers are kept as sketches of 128
+//! bytes.
 //!
 //! # The time scale
-//! No time is given in advance. The gaps of all services are of two classes, within bursts and between them,
-//! and `gap_s` is the threshold between the two. Until 64 gaps are known it is 0.1 s.
+//! No time is given in advance. The gaps of all services are of two classes, within bursts and
+//! between them, and `gap_s` is the threshold between the two. Until 64 gaps are known it is 0.1 s.
 
 use std::collections::VecDeque;
 
@@ -29,8 +31,8 @@ use covey_core::{Address, Observed};
 const FIRST_GAP_S: f64 = 0.1;
 /// Ports from here on are chosen by kernels.
 const FIRST_EPHEMERAL: u16 = 32_768;
-/// Gaps between two estimates of the time that separates bursts. The first ones come with [`MIN_GAPS`], and whenever
-/// their number has doubled.
+/// Gaps between two estimates of the time that separates bursts. The first ones come with
+/// [`MIN_GAPS`], and whenever their number has doubled.
 const GAPS_PER_ESTIMATE: u32 = 4_096;
 /// Estimates after which earlier gaps count half.
 const ESTIMATES_PER_HALVING: u32 = 16;
@@ -72,7 +74,8 @@ struct Service {
     host: Address,
     port: u16,
     side: Side,
-    /// A hash of the three, which stands for them: of a million ends two collide with odds of one in 10^7.
+    /// A hash of the three, which stands for them: of a million ends two collide with odds of one
+    /// in 10^7.
     key: u64,
 }
 
@@ -83,7 +86,8 @@ impl Service {
     }
 }
 
-/// The side on which an end is. Without ports, sending and receiving are different services of a host.
+/// The side on which an end is. Without ports, sending and receiving are different services of a
+/// host.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Side {
     Sender,
@@ -133,9 +137,10 @@ struct Burst {
 
 /// Turns flows into points, and compares these.
 ///
-/// Memory is bounded: a burst is forgotten when its flows have ended and its time is over, and an end when
-/// 65,536 other services have been seen since. Flows should come in order of their starts. A flow that comes late
-/// joins the burst of its service in whose time it started, as far as the bursts since then are remembered.
+/// Memory is bounded: a burst is forgotten when its flows have ended and its time is over, and an
+/// end when 65,536 other services have been seen since. Flows should come in order of their starts.
+/// A flow that comes late joins the burst of its service in whose time it started, as far as the
+/// bursts since then are remembered.
 #[derive(Debug, Clone)]
 pub struct Observer {
     recent: HashMap<u64, Seen>,
@@ -179,16 +184,17 @@ impl Observer {
         self.gap_s
     }
 
-    /// How far the starts seen so far tell groups apart, from 0 to 1. A gap between successive flows of a service is in
-    /// doubt if it is from half of [`Observer::gap_s`] to twice as long. The confidence is n / (n + doubtful), where n is
-    /// the number of shorter gaps or that of longer ones, whichever is less. Near 1 bursts are short and far apart; near 0
-    /// gaps of all lengths occur, and whether two flows are in one burst is a matter of chance.
+    /// How far the starts seen so far tell groups apart, from 0 to 1. A gap between successive
+    /// flows of a service is in doubt if it is from half of [`Observer::gap_s`] to twice as long.
+    /// The confidence is n / (n + doubtful), where n is the number of shorter gaps or that of
+    /// longer ones, whichever is less. Near 1 bursts are short and far apart; near 0 gaps of all
+    /// lengths occur, and whether two flows are in one burst is a matter of chance.
     pub fn confidence(&self) -> f64 {
         self.gaps.clearness(self.gap_s)
     }
 
-    /// Sees a flow in a first pass over recorded flows, so that services and the time scale are known
-    /// before the second pass makes points.
+    /// Sees a flow in a first pass over recorded flows, so that services and the time scale are
+    /// known before the second pass makes points.
     pub(crate) fn preview(&mut self, flow: &Observed) {
         let service = self.service(flow);
         let seen = self.seen(service);
@@ -279,14 +285,16 @@ impl Observer {
         differences
     }
 
-    /// At least so many of the peers of two bursts differ, as a share: where one sketch has fewer filled bins
-    /// than the other, these are all that can agree. Quick, and never more than the difference itself.
+    /// At least so many of the peers of two bursts differ, as a share: where one sketch has fewer
+    /// filled bins than the other, these are all that can agree. Quick, and never more than the
+    /// difference itself.
     pub(crate) fn least_peer_difference(&self, x: usize, y: usize) -> f64 {
         let [a, b] = [self.filled[x], self.filled[y]].map(f64::from);
         if x == y { 0.0 } else { 1.0 - a.min(b) / a.max(b) }
     }
 
-    /// The end of a flow that is its service. Remembers that end, and the other while it may be one too.
+    /// The end of a flow that is its service. Remembers that end, and the other while it may be one
+    /// too.
     fn service(&mut self, flow: &Observed) -> Service {
         // Two generations bound the memory.
         if self.recent.len() + 2 > REMEMBERED {
@@ -371,8 +379,8 @@ impl Observer {
         self.bursts.get(link.slot as usize).filter(|burst| burst.life == link.life)
     }
 
-    /// The burst of a service in whose time a flow starts, from the latest burst back. If there is none and a later
-    /// burst is known, also the place of a new one: the burst after it.
+    /// The burst of a service in whose time a flow starts, from the latest burst back. If there is
+    /// none and a later burst is known, also the place of a new one: the burst after it.
     fn find_burst(&self, latest: BurstLink, start_s: f64) -> (Option<u32>, Option<u32>) {
         let (mut at, mut after) = (latest, None);
         while let Some(burst) = self.burst(at) {

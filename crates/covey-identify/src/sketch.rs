@@ -1,9 +1,10 @@
 //! A sketch of a set, of constant size, from which the overlap of two sets can be estimated.
 //!
-//! One permutation hashing (Li, Owen and Zhang, NIPS 2012): a member's hash selects one of 64 bins, and a
-//! bin keeps the least of the remaining hashes of its members. The overlap of two sets is estimated by the
-//! share of equal bins among those that are not empty in both. Equal sets have overlap 1 exactly; otherwise
-//! the standard deviation is at most 0.0625 (half of 1/√64), and less for small sets.
+//! One permutation hashing (Li, Owen and Zhang, NIPS 2012): a member's hash selects one of 64 bins,
+//! and a bin keeps the least of the remaining hashes of its members. The overlap of two sets is
+//! estimated by the share of equal bins among those that are not empty in both. Equal sets have
+//! overlap 1 exactly; otherwise the standard deviation is at most 0.0625 (half of 1/√64), and less
+//! for small sets.
 
 const BINS: usize = 64;
 /// The content of an empty bin.

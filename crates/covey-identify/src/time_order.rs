@@ -55,7 +55,8 @@ impl TimeOrder {
         first..end.max(first)
     }
 
-    /// The leader at a place; nothing if it is removed, or if all its followers start before a time.
+    /// The leader at a place; nothing if it is removed, or if all its followers start before a
+    /// time.
     pub fn at(&self, place: usize, not_before_s: f64) -> Option<u32> {
         let entry = &self.entries[place];
         (!entry.is_removed && entry.last_start_s >= not_before_s).then_some(entry.leader)

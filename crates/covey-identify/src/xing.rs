@@ -1,5 +1,5 @@
-//! Distance metric learning by Xing, Ng, Jordan and Russell (NIPS 2002): pairs of flows of one coflow
-//! (*same*) should be near, pairs of two coflows (*different*) apart.
+//! Distance metric learning by Xing, Ng, Jordan and Russell (NIPS 2002): pairs of flows of one
+//! coflow (*same*) should be near, pairs of two coflows (*different*) apart.
 
 use nalgebra::SymmetricEigen;
 
@@ -10,8 +10,8 @@ use crate::metric::{Matrix, Vector};
 const MAX_STEPS: u64 = 500;
 /// An optimisation ends when a step changes its objective by less than this share.
 const PRECISION: f64 = 1e-7;
-/// Added to the mean square of each attribute over same pairs: without it, an attribute in which flows of
-/// one coflow never differ would get an infinite weight.
+/// Added to the mean square of each attribute over same pairs: without it, an attribute in which
+/// flows of one coflow never differ would get an infinite weight.
 const PRIOR: f64 = 1e-3;
 /// Distances are at least this, so that their derivatives are finite.
 const MIN_DISTANCE: f64 = 1e-9;
@@ -45,9 +45,9 @@ impl Pairs {
     }
 }
 
-/// The diagonal matrix a ≥ 0 that minimises mean d² over same pairs − log(mean d over different pairs), by
-/// projected Newton steps (Bertsekas 1982): a weight of 0 that the gradient would make negative stays. A
-/// step is halved until it is a gain. Also returns the steps taken.
+/// The diagonal matrix a ≥ 0 that minimises mean d² over same pairs − log(mean d over different
+/// pairs), by projected Newton steps (Bertsekas 1982): a weight of 0 that the gradient would make
+/// negative stays. A step is halved until it is a gain. Also returns the steps taken.
 pub(crate) fn diagonal(pairs: &Pairs) -> (Matrix, u64) {
     let same = pairs.same_moments().diagonal();
     let squares: Vec<Vector> = pairs.different.iter().map(|d| d.component_mul(d)).collect();
@@ -97,10 +97,10 @@ fn at_least_0(weight: f64) -> f64 {
     if weight < MIN_WEIGHT { 0.0 } else { weight }
 }
 
-/// The positive semidefinite matrix A that minimises the same objective, by projected gradient steps from
-/// `start`. Xing and others maximise the mean distance of different pairs where the mean square of same
-/// pairs is at most 1; the minimum here is that matrix times a number, and needs one projection a step. Also
-/// returns the steps taken.
+/// The positive semidefinite matrix A that minimises the same objective, by projected gradient
+/// steps from `start`. Xing and others maximise the mean distance of different pairs where the mean
+/// square of same pairs is at most 1; the minimum here is that matrix times a number, and needs one
+/// projection a step. Also returns the steps taken.
 pub(crate) fn full(pairs: &Pairs, start: &Matrix) -> (Matrix, u64) {
     let same = pairs.same_moments();
     let objective = |matrix: &Matrix| {
@@ -144,7 +144,8 @@ mod tests {
 
     use super::*;
 
-    /// Same pairs differ in attribute 0, different pairs in attribute 1; the others are noise in both.
+    /// Same pairs differ in attribute 0, different pairs in attribute 1; the others are noise in
+    /// both.
     fn pairs() -> Pairs {
         let mut random = SplitMix::new(3);
         let mut pair = |first: f64, second: f64| {

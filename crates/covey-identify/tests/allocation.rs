@@ -1,9 +1,10 @@
 //! With 10,000 live flows, the clusterer allocates next to nothing once it has warmed up.
 //!
-//! All its lists are kept and filled again, so they grow only with the numbers of live flows, leaders, bursts and
-//! groups. One list is different: that of the leaders of a group belongs to the group's number, and numbers are used
-//! again. It doubles when the group has more leaders than any before it of this number. So each number allocates at
-//! most log2 of the largest group's leaders times, ever more rarely, and never for each event.
+//! All its lists are kept and filled again, so they grow only with the numbers of live flows,
+//! leaders, bursts and groups. One list is different: that of the leaders of a group belongs to the
+//! group's number, and numbers are used again. It doubles when the group has more leaders than any
+//! before it of this number. So each number allocates at most log2 of the largest group's leaders
+//! times, ever more rarely, and never for each event.
 
 #[path = "../../covey-sim/tests/counting/mod.rs"]
 mod counting;

@@ -34,8 +34,8 @@ pub struct Coordinator {
 }
 
 impl Coordinator {
-    /// Starts the program `covey` with a new folder in `parent`; with mutual TLS if `tls`, also for relays on this
-    /// machine.
+    /// Starts the program `covey` with a new folder in `parent`; with mutual TLS if `tls`, also for
+    /// relays on this machine.
     ///
     /// # Errors
     /// When the coordinator ends before it listens. It has printed the reason.

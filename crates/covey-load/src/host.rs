@@ -45,8 +45,9 @@ struct Common {
 pub struct Hosts(Arc<Common>);
 
 impl Hosts {
-    /// Starts a host for each of `ports` ports, and waits until all have joined. Unless `confirms`, hosts do not confirm
-    /// that they have applied a schedule, except for the first, which is empty.
+    /// Starts a host for each of `ports` ports, and waits until all have joined. Unless `confirms`,
+    /// hosts do not confirm that they have applied a schedule, except for the first, which is
+    /// empty.
     ///
     /// # Errors
     /// When hosts do not join.
@@ -127,8 +128,8 @@ pub async fn all_joined(
 }
 
 impl Common {
-    /// Runs a host until its connection is lost. While hosts join it tries again: all connect at once, and the queue of
-    /// new connections has no room for all.
+    /// Runs a host until its connection is lost. While hosts join it tries again: all connect at
+    /// once, and the queue of new connections has no room for all.
     async fn host(self: Arc<Common>, port: u32) {
         while let Err(error) = self.session(port).await {
             *self.last_failure.lock().unwrap_or_else(PoisonError::into_inner) = error.to_string();

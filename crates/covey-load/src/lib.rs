@@ -1,8 +1,9 @@
 //! Loads a live coordinator and measures its cost.
 //!
-//! The coordinator is a process of its own ([`Coordinator`]), so that its CPU and memory are measured alone. Hosts are
-//! simulated ([`Hosts`]): each has a real agent with a real connection, and its flows keep to the schedule in real
-//! time, but send no bytes. They may join through a [`Relay`]. [`replay`] drives a workload through both.
+//! The coordinator is a process of its own ([`Coordinator`]), so that its CPU and memory are
+//! measured alone. Hosts are simulated ([`Hosts`]): each has a real agent with a real connection,
+//! and its flows keep to the schedule in real time, but send no bytes. They may join through a
+//! [`Relay`]. [`replay`] drives a workload through both.
 
 mod coordinator;
 mod entry;

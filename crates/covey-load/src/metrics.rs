@@ -29,8 +29,8 @@ impl Metrics {
         self.0.get(name).copied().unwrap_or(f64::NAN)
     }
 
-    /// Quantile of what a histogram has counted since `before`: the upper bound of its bucket, in milliseconds. NaN if
-    /// nothing was counted.
+    /// Quantile of what a histogram has counted since `before`: the upper bound of its bucket, in
+    /// milliseconds. NaN if nothing was counted.
     pub fn quantile_ms(&self, before: &Metrics, name: &str, quantile: f64) -> f64 {
         let since = |name: &str| self.get(name) - before.0.get(name).copied().unwrap_or(0.0);
         let count = since(&format!("{name}_count"));

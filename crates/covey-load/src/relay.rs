@@ -44,7 +44,8 @@ impl Relay {
         }
     }
 
-    /// Its resident memory in KiB, and the CPU that it has used in seconds; NaN where the system does not tell.
+    /// Its resident memory in KiB, and the CPU that it has used in seconds; NaN where the system
+    /// does not tell.
     pub fn used(&self) -> (f64, f64) {
         let file = |name: &str| {
             let path = format!("/proc/{}/{name}", self.process.id());

@@ -23,14 +23,15 @@ pub struct Replay<'a> {
     pub policy: &'a str,
     /// The scheduling interval δ in seconds: CPU is reported per interval, and agents report at it.
     pub interval_s: f64,
-    /// Whether agents report in every interval what flows have sent, even if the policy does not need it.
+    /// Whether agents report in every interval what flows have sent, even if the policy does not
+    /// need it.
     pub reports_always: bool,
     /// When to stop, in seconds after the beginning.
     pub seconds: f64,
 }
 
-/// Replays a workload against the program `covey` in real time. Calls `progress` with the number of seconds that have
-/// passed since the last call.
+/// Replays a workload against the program `covey` in real time. Calls `progress` with the number of
+/// seconds that have passed since the last call.
 ///
 /// # Errors
 /// When the coordinator fails.

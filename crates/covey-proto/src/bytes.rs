@@ -4,8 +4,8 @@ use std::net::{IpAddr, Ipv6Addr, SocketAddr};
 
 use crate::flow::{FlowId, FlowKey, FlowName};
 
-/// The most bytes that a flow can have, 8 PiB: up to here `f64` holds every number of bytes, and sums over all flows
-/// stay finite. A message that says more is refused.
+/// The most bytes that a flow can have, 8 PiB: up to here `f64` holds every number of bytes, and
+/// sums over all flows stay finite. A message that says more is refused.
 pub const MAX_BYTES: f64 = 9_007_199_254_740_992.0;
 
 /// The bytes of an address of a host: that of IPv6, one of IPv4 as it is mapped there.
@@ -98,8 +98,8 @@ impl<'a> Reader<'a> {
         Some(SocketAddr::new(self.ip()?, self.u16()?))
     }
 
-    /// So many items of `size` bytes each. Checks their number against the bytes that are there before it
-    /// takes memory for them.
+    /// So many items of `size` bytes each. Checks their number against the bytes that are there
+    /// before it takes memory for them.
     pub(crate) fn items<T>(
         &mut self,
         count: u32,

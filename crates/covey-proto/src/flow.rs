@@ -35,8 +35,8 @@ pub enum FlowName {
 }
 
 impl FlowName {
-    /// The index that says that a name is an id, and the one that says that it is a number. No coflow has so many
-    /// flows.
+    /// The index that says that a name is an id, and the one that says that it is a number. No
+    /// coflow has so many flows.
     const BY_ID: u32 = u32::MAX;
     const BY_NUMBER: u32 = u32::MAX - 1;
 

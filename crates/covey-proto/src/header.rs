@@ -14,11 +14,13 @@ const MAGIC: [u8; 4] = *b"CVF2";
 /// The same of a header with a proof.
 const MAGIC_PROVEN: [u8; 4] = *b"CVF3";
 
-/// What a connection with TLS begins with: the type of a record with a handshake, and the version of records.
+/// What a connection with TLS begins with: the type of a record with a handshake, and the version
+/// of records.
 pub const TLS_HANDSHAKE: u8 = 0x16;
 const TLS_MAJOR: u8 = 3;
 
-/// How the header of a flow with notes says so, in the place of `chunked`. Another version of notes has another number.
+/// How the header of a flow with notes says so, in the place of `chunked`. Another version of notes
+/// has another number.
 const WITH_NOTES: u8 = 2;
 
 /// The length of a header without its proof and its label.
@@ -33,11 +35,11 @@ pub struct FlowHeader {
     pub direction: Direction,
     /// How many bytes come, if that is known.
     pub bytes: Option<u64>,
-    /// Whether they come in chunks (see [`ChunkHeader`]), as they do if their number is not known, or
-    /// if they may be compressed. Otherwise they follow as they are.
+    /// Whether they come in chunks (see [`ChunkHeader`]), as they do if their number is not known,
+    /// or if they may be compressed. Otherwise they follow as they are.
     pub chunked: bool,
-    /// Whether nobody is in charge: the sender puts [`Note`](crate::Note)s between chunks, and the receiver sends
-    /// [`Reply`](crate::Reply)s. Such a flow comes in chunks.
+    /// Whether nobody is in charge: the sender puts [`Note`](crate::Note)s between chunks, and the
+    /// receiver sends [`Reply`](crate::Reply)s. Such a flow comes in chunks.
     pub with_notes: bool,
     /// What the application calls it; at most 255 bytes. The name of a block, for one.
     pub label: Vec<u8>,
@@ -77,7 +79,8 @@ impl FlowHeader {
         self.encode_with(None, out);
     }
 
-    /// Appends it to `out`, with a proof if there is one. Versions before cannot read a header with a proof.
+    /// Appends it to `out`, with a proof if there is one. Versions before cannot read a header with
+    /// a proof.
     pub fn encode_with(&self, proof: Option<&Proof>, out: &mut Vec<u8>) {
         let label = &self.label[..self.label.len().min(255)];
         out.extend(if proof.is_some() { MAGIC_PROVEN } else { MAGIC });
@@ -145,11 +148,12 @@ impl FlowHeader {
 /// The length of a refusal.
 pub const REFUSAL: usize = 8;
 
-/// What refusals begin with, from their last byte on. No flow has so many bytes, so that it is no confirmation.
+/// What refusals begin with, from their last byte on. No flow has so many bytes, so that it is no
+/// confirmation.
 const REFUSED: u64 = !0xff;
 
-/// What a listener sends in place of everything else on a connection whose proof it refuses; then it closes the
-/// connection.
+/// What a listener sends in place of everything else on a connection whose proof it refuses; then
+/// it closes the connection.
 pub fn refusal_to(refusal: ProofRefusal) -> [u8; REFUSAL] {
     (REFUSED | u64::from(refusal.byte())).to_le_bytes()
 }
@@ -170,8 +174,9 @@ pub const NOTE: usize = 24;
 /// The most bytes in a chunk, compressed or not.
 pub const MAX_CHUNK: usize = 1 << 20;
 
-/// What comes before a chunk of a flow. After the last chunk of a flow of which nobody knows how long it
-/// is comes one of 0 bytes. A chunk without bytes of the flow, of [`NOTE`] bytes, is a [`Note`](crate::Note).
+/// What comes before a chunk of a flow. After the last chunk of a flow of which nobody knows how
+/// long it is comes one of 0 bytes. A chunk without bytes of the flow, of [`NOTE`] bytes, is a
+/// [`Note`](crate::Note).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkHeader {
     /// How it is compressed, if it is.

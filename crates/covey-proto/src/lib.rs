@@ -1,11 +1,11 @@
 //! The messages between the coordinator, its agents, relays and applications, as bytes.
 //!
-//! A message travels in a frame: its length, its kind, its body, in a fixed little-endian layout that
-//! another language can speak (docs/protocol.md). This crate does no I/O: [`encode`] appends a frame to
-//! a buffer, and a [`Decoder`] takes frames out of whatever bytes have come. Bytes that mean nothing
-//! are an error, never a panic, and a length is checked before memory is taken for it.
-//! A [`FlowHeader`] tells on a flow's own connection which flow it is, and a [`Proof`] that it is. Where nobody is in charge, [`Note`]s and
-//! [`Reply`]s travel on that connection, too.
+//! A message travels in a frame: its length, its kind, its body, in a fixed little-endian layout
+//! that another language can speak (docs/protocol.md). This crate does no I/O: [`encode`] appends a
+//! frame to a buffer, and a [`Decoder`] takes frames out of whatever bytes have come. Bytes that
+//! mean nothing are an error, never a panic, and a length is checked before memory is taken for it.
+//! A [`FlowHeader`] tells on a flow's own connection which flow it is, and a [`Proof`] that it is.
+//! Where nobody is in charge, [`Note`]s and [`Reply`]s travel on that connection, too.
 
 mod bytes;
 mod codec;

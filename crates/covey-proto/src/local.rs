@@ -18,7 +18,8 @@ use crate::opening::{
 };
 use crate::proof::{PROOF, Proof, ProofRefusal};
 
-/// The version of the local messages. An agent speaks that of the application, if it is no later one.
+/// The version of the local messages. An agent speaks that of the application, if it is no later
+/// one.
 pub const LOCAL_VERSION: u16 = 5;
 
 /// The oldest version that is still spoken.
@@ -30,7 +31,8 @@ pub const LOCAL_TOKENS: u16 = 3;
 /// The first version in which applications say which flows they open at which end.
 pub const LOCAL_OPENINGS: u16 = 4;
 
-/// The first version in which the agent says how much of a coflow applications may send by themselves.
+/// The first version in which the agent says how much of a coflow applications may send by
+/// themselves.
 pub const LOCAL_START_SMALL: u16 = 5;
 
 /// The most bytes in a frame after its length, in both directions.
@@ -79,22 +81,25 @@ pub enum FromApp {
     Hello(u16),
     /// The application sends these flows from now on, when it may.
     Opened(Vec<FlowKey>),
-    /// Flows have ended. Said again to an agent that comes back, until it is [`ToApp::Acknowledged`].
+    /// Flows have ended. Said again to an agent that comes back, until it is
+    /// [`ToApp::Acknowledged`].
     Ended(Vec<Ended>),
     /// What flows have sent.
     Sent(Vec<Sent>),
-    /// Of these flows, which were being served, the last bytes are in the sockets: they need nothing more.
+    /// Of these flows, which were being served, the last bytes are in the sockets: they need
+    /// nothing more.
     Written(Vec<FlowKey>),
     /// The application has given these flows up before their ends.
     Gone(Vec<FlowKey>),
     /// Where flows that have been opened go, for a host that shapes.
     Connected(Vec<Connected>),
-    /// Proofs are asked for, by flow and the direction of its header. Each is answered by [`ToApp::Proofs`].
+    /// Proofs are asked for, by flow and the direction of its header. Each is answered by
+    /// [`ToApp::Proofs`].
     Asks(Vec<(FlowKey, Direction)>),
     /// Headers of flows have come from other hosts. Each is answered by [`ToApp::Checked`].
     Checks(Vec<FlowCheck>),
-    /// The application opens flows, or is sent them. Each is answered by [`ToApp::Openings`] when the coordinator has
-    /// answered.
+    /// The application opens flows, or is sent them. Each is answered by [`ToApp::Openings`] when
+    /// the coordinator has answered.
     Opens(Vec<FlowOpening>),
 }
 
@@ -159,7 +164,8 @@ pub enum ToApp {
     Proving(bool),
     /// Whether flows are opened as they are registered.
     Openings(Vec<OpeningAnswer>),
-    /// Bytes that the flows of a coflow which the application has open may send before a schedule mentions them.
+    /// Bytes that the flows of a coflow which the application has open may send before a schedule
+    /// mentions them.
     StartSmall(u64),
 }
 

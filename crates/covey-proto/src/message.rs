@@ -52,8 +52,8 @@ pub struct FlowAnnouncement {
 
 /// What an agent is to carry out: the flows it serves. Others wait.
 ///
-/// `epoch` grows each time the coordinator starts, `version` with each schedule of an epoch. An agent
-/// drops what is not newer than what it holds.
+/// `epoch` grows each time the coordinator starts, `version` with each schedule of an epoch. An
+/// agent drops what is not newer than what it holds.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Schedule {
     /// Number of the coordinator's start.
@@ -127,8 +127,8 @@ pub struct Welcome {
     pub heartbeat_s: f64,
     /// What flows may be compressed with, if they may.
     pub codec: Option<CodecName>,
-    /// After how many seconds without a byte a flow that has a rate is idle; infinite where nobody wants to
-    /// know, as in versions before [`USES`](crate::USES).
+    /// After how many seconds without a byte a flow that has a rate is idle; infinite where nobody
+    /// wants to know, as in versions before [`USES`](crate::USES).
     pub idle_after_s: f64,
     /// Whether the agent is to report flows that no application has named; never in versions before
     /// [`APPEARANCES`](crate::APPEARANCES).
@@ -153,14 +153,16 @@ pub struct Uses {
     pub all: bool,
     /// Flows.
     pub flows: Vec<(FlowName, Use)>,
-    /// Coflows of which no flow is open on the host, but those that [`Uses::flows`] names at any time.
+    /// Coflows of which no flow is open on the host, but those that [`Uses::flows`] names at any
+    /// time.
     pub unopened: Vec<u64>,
 }
 
 /// A flow that its agent sees, and that no application has named.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Appearance {
-    /// The number that the agent has given to it: unique among the flows of this agent that are open.
+    /// The number that the agent has given to it: unique among the flows of this agent that are
+    /// open.
     pub number: u64,
     /// The IANA number of its protocol.
     pub protocol: u8,
@@ -175,8 +177,8 @@ pub struct Appearance {
 /// Flows that an agent sees, and that no application has named.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Appeared {
-    /// If these are all flows whose numbers are in a range, its first and its last number: of those that were reported
-    /// before, the others in the range are gone.
+    /// If these are all flows whose numbers are in a range, its first and its last number: of those
+    /// that were reported before, the others in the range are gone.
     pub all_in: Option<(u64, u64)>,
     /// The flows.
     pub flows: Vec<Appearance>,
@@ -248,8 +250,8 @@ pub enum FromAgent {
     Resync,
     /// There is nothing else to say.
     Alive,
-    /// The last bytes of these flows, which were in the schedule, are on their way: they need nothing more.
-    /// The agent serves none of them again before a schedule has removed it.
+    /// The last bytes of these flows, which were in the schedule, are on their way: they need
+    /// nothing more. The agent serves none of them again before a schedule has removed it.
     Written(Vec<FlowName>),
     /// What the host has for compressing. Said after each new join, and when it has changed.
     Processor(Processor),
@@ -267,15 +269,18 @@ pub enum FromAgent {
     Checked {
         /// Flows refused.
         refused: u64,
-        /// Flows taken without a proof, which [`FlowTokens::Allow`](crate::FlowTokens::Allow) permits.
+        /// Flows taken without a proof, which [`FlowTokens::Allow`](crate::FlowTokens::Allow)
+        /// permits.
         unproven: u64,
     },
-    /// Applications have opened flows. Each is answered by [`ToAgent::Openings`]. Flows are named as applications do.
+    /// Applications have opened flows. Each is answered by [`ToAgent::Openings`]. Flows are named
+    /// as applications do.
     Opened(Vec<FlowOpening>),
-    /// Flows that have ended or need nothing more have passed their rates on to others, with the same receiver. It
-    /// comes before their ends are said, and again after each new join.
+    /// Flows that have ended or need nothing more have passed their rates on to others, with the
+    /// same receiver. It comes before their ends are said, and again after each new join.
     Passed(Vec<Passing>),
-    /// What the links of the host carry. Said every second, if the coordinator schedules compression.
+    /// What the links of the host carry. Said every second, if the coordinator schedules
+    /// compression.
     Links(Links),
 }
 
@@ -296,13 +301,15 @@ pub enum ToAgent {
     Alive,
     /// These coflows are over: nothing more needs to be said of them.
     Over(Vec<u64>),
-    /// The ids of flows. It comes before the first schedule of a session that lists a flow, and again
-    /// before one that lists the flow after a schedule without it.
+    /// The ids of flows. It comes before the first schedule of a session that lists a flow, and
+    /// again before one that lists the flow after a schedule without it.
     Flows(Vec<FlowAnnouncement>),
-    /// These flows, which the agent has reported to have appeared, are scheduled from now on: they wait unless a
-    /// schedule lists them. Until then, and while the coordinator is away, nobody holds them.
+    /// These flows, which the agent has reported to have appeared, are scheduled from now on: they
+    /// wait unless a schedule lists them. Until then, and while the coordinator is away, nobody
+    /// holds them.
     Taken(Vec<u64>),
-    /// These flows are not scheduled any more. The agent lets them go as if it had not reported them.
+    /// These flows are not scheduled any more. The agent lets them go as if it had not reported
+    /// them.
     Released(Vec<u64>),
     /// How flows prove themselves. Said after each [`Welcome`], and when the keys change.
     Keys(FlowKeys),
@@ -310,10 +317,10 @@ pub enum ToAgent {
     Tokens(Vec<FlowAnswer>),
     /// Whether flows are opened as they are registered.
     Openings(Vec<OpeningAnswer>),
-    /// When coflows have their turn of which the agent has said that flows are open. If the policy does not go by
-    /// queues, nothing is said.
+    /// When coflows have their turn of which the agent has said that flows are open. If the policy
+    /// does not go by queues, nothing is said.
     Turns(Vec<CoflowTurn>),
-    /// Bytes that the flows of a coflow which an application on the host has open may send before a schedule mentions
-    /// them. Said after each [`Welcome`].
+    /// Bytes that the flows of a coflow which an application on the host has open may send before a
+    /// schedule mentions them. Said after each [`Welcome`].
     StartSmall(u64),
 }

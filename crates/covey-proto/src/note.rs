@@ -1,6 +1,8 @@
-//! What the two ends of a flow tell each other where nobody is in charge (Stream, ICNP, §III-C and D).
+//! What the two ends of a flow tell each other where nobody is in charge (Stream, ICNP, §III-C and
+//! D).
 //!
-//! Notes go with the data, from sender to receiver. Replies go the other way on the same connection.
+//! Notes go with the data, from sender to receiver. Replies go the other way on the same
+//! connection.
 
 use crate::bytes::{Reader, Write};
 use crate::header::{HeaderError, NOTE};
@@ -11,7 +13,8 @@ pub const REPLY: usize = 24;
 /// What a sender tells the receiver of a flow about another receiver.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Note {
-    /// Whether that receiver has had all that it gets; otherwise it is a relay of what it has had so far.
+    /// Whether that receiver has had all that it gets; otherwise it is a relay of what it has had
+    /// so far.
     pub is_complete: bool,
     /// Id of its coflow.
     pub coflow: u64,

@@ -178,17 +178,20 @@ impl std::error::Error for WrongOpening {}
 pub struct CoflowTurn {
     /// Number of the coflow.
     pub coflow: u64,
-    /// Its layer in the plan, 0 first. Within a layer coflows go by DAG, then by depth, then by number.
+    /// Its layer in the plan, 0 first. Within a layer coflows go by DAG, then by depth, then by
+    /// number.
     pub layer: u32,
     /// Its DAG, in the order of arrival.
     pub dag: u64,
     /// How deep in the DAG it is: 0 has no parents.
     pub depth: u32,
-    /// Bytes on the wire that it may send, at all hosts, before it is behind its layer; infinite if it stays there.
+    /// Bytes on the wire that it may send, at all hosts, before it is behind its layer; infinite if
+    /// it stays there.
     pub left: f64,
 }
 
-/// A flow that has ended or needs nothing more, and the flow that uses its rate until a schedule removes the former.
+/// A flow that has ended or needs nothing more, and the flow that uses its rate until a schedule
+/// removes the former.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Passing {
     /// The flow that was served.

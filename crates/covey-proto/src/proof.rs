@@ -1,4 +1,5 @@
-//! Proofs that a connection is the one of a flow: who makes them, with which key, and over which bytes.
+//! Proofs that a connection is the one of a flow: who makes them, with which key, and over which
+//! bytes.
 //!
 //! A proof is the beginning of an HMAC-SHA256. This crate computes none: it is given a [`Mac`].
 
@@ -29,16 +30,16 @@ impl Key {
         body.array().map(Key)
     }
 
-    /// From a coordinator's secret: the receiving key of a port. The coordinator signs what others begin with the host
-    /// of this port, and the host's agent checks it.
+    /// From a coordinator's secret: the receiving key of a port. The coordinator signs what others
+    /// begin with the host of this port, and the host's agent checks it.
     pub fn receiving(&self, mac: Mac, port: u32) -> Key {
         let mut message = b"covey receive".to_vec();
         message.u32(port);
         Key(mac(&self.0, &message))
     }
 
-    /// From a coordinator's secret: the sending key of a port. The host's agent signs with it what it begins, and the
-    /// coordinator checks it.
+    /// From a coordinator's secret: the sending key of a port. The host's agent signs with it what
+    /// it begins, and the coordinator checks it.
     pub fn sending(&self, mac: Mac, port: u32) -> Key {
         let mut message = b"covey send".to_vec();
         message.u32(port);
@@ -135,7 +136,8 @@ pub enum ProofRefusal {
     Missing,
     /// The proof is not one of this flow to this host.
     Wrong,
-    /// The proof is one of an agent, and the coordinator says that it is not the agent of the flow's port.
+    /// The proof is one of an agent, and the coordinator says that it is not the agent of the
+    /// flow's port.
     OtherPort,
     /// The connection has no TLS.
     NoTls,
@@ -223,7 +225,8 @@ pub struct FlowAsk {
 pub enum Purpose {
     /// The asking host begins: it needs a token to show.
     Show,
-    /// The other host has begun with a proof of its agent: is this seal the one of the port that begins?
+    /// The other host has begun with a proof of its agent: is this seal the one of the port that
+    /// begins?
     Confirm([u8; TOKEN]),
 }
 

@@ -1,7 +1,8 @@
 //! The messages between a relay and the coordinator.
 //!
-//! A relay carries the sessions of many agents over one connection. Each session has a number. What an agent and the
-//! coordinator say to each other travels as it is, in pieces: the relay reads no message of an agent but its hello.
+//! A relay carries the sessions of many agents over one connection. Each session has a number. What
+//! an agent and the coordinator say to each other travels as it is, in pieces: the relay reads no
+//! message of an agent but its hello.
 
 use crate::bytes::{Reader, Write};
 use crate::encode::{read_refusal, refusal_byte};
@@ -14,7 +15,8 @@ pub const RELAY_VERSION: u16 = 1;
 /// The most bytes of a session in one message, in both directions.
 pub const MAX_PIECE: usize = 64 << 10;
 
-/// The most bytes in a frame after its length, in both directions: a piece, its kind and its session.
+/// The most bytes in a frame after its length, in both directions: a piece, its kind and its
+/// session.
 const MAX_FRAME: usize = MAX_PIECE + 1 + SESSION;
 
 /// Bytes of the number of a session.
@@ -37,8 +39,8 @@ pub struct RelayHello {
 pub enum FromRelay {
     /// The first message.
     Hello(RelayHello),
-    /// An agent has said this: a part of its messages, at most [`MAX_PIECE`] bytes. The first one of a session begins
-    /// it.
+    /// An agent has said this: a part of its messages, at most [`MAX_PIECE`] bytes. The first one
+    /// of a session begins it.
     Said {
         /// The session, which the relay has numbered. No number is used twice on a connection.
         session: u64,
@@ -65,15 +67,16 @@ pub enum ToRelay {
         /// How often the relay is to say something, in seconds, or be taken for lost.
         heartbeat_s: f64,
     },
-    /// An agent is to be sent this: a part of its messages, at most [`MAX_PIECE`] bytes. The next part comes when this
-    /// is [`FromRelay::Delivered`].
+    /// An agent is to be sent this: a part of its messages, at most [`MAX_PIECE`] bytes. The next
+    /// part comes when this is [`FromRelay::Delivered`].
     Say {
         /// The session.
         session: u64,
         /// The part.
         bytes: Vec<u8>,
     },
-    /// The session of an agent is over. The relay closes the agent's connection when that has taken what it was sent.
+    /// The session of an agent is over. The relay closes the agent's connection when that has taken
+    /// what it was sent.
     Close(u64),
     /// The relay may not join.
     Refused(Refusal),

@@ -11,8 +11,8 @@ use covey_proto::{
     Welcome, WrongOpening, common_version, encode,
 };
 
-/// Each message of a version by its name, as bytes in hexadecimal digits; of later versions only those
-/// that are new or differ from the version before.
+/// Each message of a version by its name, as bytes in hexadecimal digits; of later versions only
+/// those that are new or differ from the version before.
 const VERSIONS: [&str; 8] = [
     include_str!("data/agents-2.txt"),
     include_str!("data/agents-3.txt"),
@@ -24,7 +24,8 @@ const VERSIONS: [&str; 8] = [
     include_str!("data/agents-9.txt"),
 ];
 
-/// The messages between an application and its agent in the same form. The client for the JVM is tested with them, too.
+/// The messages between an application and its agent in the same form. The client for the JVM is
+/// tested with them, too.
 const LOCAL: &str = include_str!("data/local-5.txt");
 
 fn bytes(version: u16, of: &str) -> Vec<u8> {

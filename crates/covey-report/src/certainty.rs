@@ -1,14 +1,16 @@
 //! How certain it is that policies differ: 95 % intervals of speed-ups of the mean CCT.
 //!
-//! Both policies have the same coflows, so each coflow gives a *pair* of completion times, and what the pairs have in
-//! common cancels out. What an interval is over depends on what was repeated.
+//! Both policies have the same coflows, so each coflow gives a *pair* of completion times, and what
+//! the pairs have in common cancels out. What an interval is over depends on what was repeated.
 //!
-//! - Over the coflows of one trace, it is that of Fieller ("Some problems in interval estimation", Journal of the Royal
-//!   Statistical Society B 16, 1954, p. 175) for the ratio `r` of two paired means: all `r` for which Student's t does not
-//!   refute that the differences `base - r · own` have the mean 0. Another trace of the same kind would give another
-//!   speed-up; this says how far from this one. A few coflows decide a mean here, and the bootstrap covers too seldom on
-//!   such times, whether by percentiles, with BCa or studentised.
-//! - Over seeds, each of which gives one speed-up, it is that of Student's t for the mean of their logarithms.
+//! - Over the coflows of one trace, it is that of Fieller ("Some problems in interval estimation",
+//!   Journal of the Royal Statistical Society B 16, 1954, p. 175) for the ratio `r` of two paired
+//!   means: all `r` for which Student's t does not refute that the differences `base - r · own`
+//!   have the mean 0. Another trace of the same kind would give another speed-up; this says how far
+//!   from this one. A few coflows decide a mean here, and the bootstrap covers too seldom on such
+//!   times, whether by percentiles, with BCa or studentised.
+//! - Over seeds, each of which gives one speed-up, it is that of Student's t for the mean of their
+//!   logarithms.
 
 use std::fmt;
 
@@ -27,8 +29,8 @@ pub struct Interval {
 }
 
 impl Interval {
-    /// The interval of the ratio of the means of `base` and `own`, whose values are pairs. None if there are fewer than
-    /// two.
+    /// The interval of the ratio of the means of `base` and `own`, whose values are pairs. None if
+    /// there are fewer than two.
     pub fn of_pairs(base: &[f64], own: &[f64]) -> Option<Interval> {
         let n = base.len().min(own.len());
         if n < 2 {
@@ -46,7 +48,8 @@ impl Interval {
         }
         let t = t_quantile(n - 1);
         let factor = t * t / (count * (count - 1.0));
-        // The ends are the roots of (mean_base - r · mean_own)² = t² · (of_base - 2 r · of_both + r² · of_own).
+        // The ends are the roots of (mean_base - r · mean_own)² = t² · (of_base - 2 r · of_both +
+        // r² · of_own).
         let square = mean_own * mean_own - factor * of_own;
         let linear = mean_base * mean_own - factor * of_both;
         let constant = mean_base * mean_base - factor * of_base;
@@ -124,8 +127,8 @@ pub struct Certainty {
 }
 
 impl Certainty {
-    /// The order of policies with these labels and means. `interval` gives that of the speed-up of a policy over another:
-    /// their places, the other first.
+    /// The order of policies with these labels and means. `interval` gives that of the speed-up of
+    /// a policy over another: their places, the other first.
     pub(crate) fn of(
         (over, n): (Over, usize),
         labels: &[&str],
@@ -174,7 +177,8 @@ impl fmt::Display for Certainty {
 
 /// The 97.5th percentile of Student's t with so many degrees of freedom.
 ///
-/// Tabulated below 10; from there by the expansion in Abramowitz and Stegun, Handbook of Mathematical Functions, 26.7.5.
+/// Tabulated below 10; from there by the expansion in Abramowitz and Stegun, Handbook of
+/// Mathematical Functions, 26.7.5.
 fn t_quantile(freedom: usize) -> f64 {
     const FEW: [f64; 9] = [
         12.706_205, 4.302_653, 3.182_446, 2.776_445, 2.570_582, 2.446_912, 2.364_624, 2.306_004,
@@ -259,8 +263,8 @@ mod tests {
 
     const TRUTH: f64 = 1.3;
 
-    /// Completion times of 526 coflows under two policies: lognormal ones, of which few decide the mean, and shares of
-    /// them that differ by coflow.
+    /// Completion times of 526 coflows under two policies: lognormal ones, of which few decide the
+    /// mean, and shares of them that differ by coflow.
     #[test]
     fn intervals_over_coflows_cover_a_known_difference() {
         let mut normal = Normal(SplitMix::new(1));

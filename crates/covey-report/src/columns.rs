@@ -75,10 +75,11 @@ impl Values<'_> {
 /// `cct_s`, `width`, `size_bytes`, `length_bytes`, `release_s`, `job`, `weight`, `deadline_s`,
 /// `deadline_met`, `saved_bytes`, `cpu_s`, `tenant`.
 ///
-/// Times are on the clock of the trace. `cct_s` runs from `release_s`, which is the arrival unless a parent ended later. `width` is the
-/// number of flows, `size_bytes` the sum of their bytes and `length_bytes` the size of the largest.
-/// `job`, `tenant`, `deadline_s` and `deadline_met` are empty if the trace gives no job, tenant or deadline.
-/// Compression avoided sending `saved_bytes` and took `cpu_s` seconds of processor time.
+/// Times are on the clock of the trace. `cct_s` runs from `release_s`, which is the arrival unless
+/// a parent ended later. `width` is the number of flows, `size_bytes` the sum of their bytes and
+/// `length_bytes` the size of the largest. `job`, `tenant`, `deadline_s` and `deadline_met` are
+/// empty if the trace gives no job, tenant or deadline. Compression avoided sending `saved_bytes`
+/// and took `cpu_s` seconds of processor time.
 pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let (coflows, outcome) = (&run.workload().coflows, run.outcome());
     let number = |of: fn(&Coflow) -> f64| Values::Number(coflows.iter().map(of).collect());
@@ -113,7 +114,8 @@ pub fn per_coflow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
 ///
 /// `flow` is the index within the coflow, from 0; `start_s` and `completion_s` are on the clock of
 /// the trace, and `fct_s` is their difference. A flow that was cancelled has no `fct_s`, and
-/// `completion_s` is when that was. If the trace has names of hosts, they follow as `src_host` and `dst_host`.
+/// `completion_s` is when that was. If the trace has names of hosts, they follow as `src_host` and
+/// `dst_host`.
 pub fn per_flow<'a>(run: &'a Run<'_>) -> Vec<Column<'a>> {
     let (coflows, outcome) = (&run.workload().coflows, run.outcome());
     let flows = || coflows.iter().flat_map(|c| &c.flows);

@@ -42,7 +42,8 @@ pub struct Speedup {
     pub label: String,
     /// The speed-up of job completion times, if the workload has jobs.
     pub jct: Option<JctSpeedup>,
-    /// The interval of `mean_of_means`, over the coflows; none for the baseline and for fewer than two coflows.
+    /// The interval of `mean_of_means`, over the coflows; none for the baseline and for fewer than
+    /// two coflows.
     pub interval: Option<Interval>,
 }
 

@@ -28,7 +28,8 @@ pub enum Plot {
         /// Each curve's name and values, in any order.
         curves: Vec<(String, Vec<f64>)>,
     },
-    /// Complementary cumulative distributions over two logarithmic axes: how many take at least so long.
+    /// Complementary cumulative distributions over two logarithmic axes: how many take at least so
+    /// long.
     Tail {
         /// What the horizontal axis measures, with its unit.
         x: String,

@@ -23,8 +23,8 @@ pub struct Method {
     pub confidence: f64,
 }
 
-/// What identification found. `Serialize` gives the object of `identify --json`, `Display` the text for a
-/// terminal.
+/// What identification found. `Serialize` gives the object of `identify --json`, `Display` the text
+/// for a terminal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Identification {
     /// The file of the flow records, or the files.
@@ -193,7 +193,8 @@ pub fn together_table(together: &Together) -> Option<String> {
     (!rows.is_empty()).then(|| lines.join("\n"))
 }
 
-/// The rows of the groups with most bytes; of those with as many, the ones with most flows, then the first.
+/// The rows of the groups with most bytes; of those with as many, the ones with most flows, then
+/// the first.
 fn rows(grouped: &Grouped<'_>, top: usize, zero_s: f64) -> Vec<Row> {
     let mut order: Vec<u32> = (0..grouped.groups.len() as u32).collect();
     let group = |number: u32| &grouped.groups[number as usize];

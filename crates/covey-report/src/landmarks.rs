@@ -37,8 +37,8 @@ pub struct Landmarks {
 }
 
 impl Landmarks {
-    /// The landmarks of a workload, with the names of `[trace, fabric]`. `uncoupled` is each coflow's CCT in
-    /// seconds if ports were independent.
+    /// The landmarks of a workload, with the names of `[trace, fabric]`. `uncoupled` is each
+    /// coflow's CCT in seconds if ports were independent.
     pub fn of(
         workload: &Workload,
         [trace, fabric]: [&str; 2],

@@ -1,11 +1,13 @@
 //! A run as a trace for the viewer of Perfetto (<https://perfetto.dev>), in its protobuf format.
 //!
-//! The trace has a track for each coflow, from its release to its end, with an arrow from each parent; for each sending
-//! port, with a slice for each time in which a coflow sends there; and for each queue, with its length. Counters show the
-//! capacity in use and the number of coflows that wait. Slices of a port or of all coflows that overlap are on tracks of
-//! their own, which have the same name. Times are nanoseconds since the start of the trace.
+//! The trace has a track for each coflow, from its release to its end, with an arrow from each
+//! parent; for each sending port, with a slice for each time in which a coflow sends there; and for
+//! each queue, with its length. Counters show the capacity in use and the number of coflows that
+//! wait. Slices of a port or of all coflows that overlap are on tracks of their own, which have the
+//! same name. Times are nanoseconds since the start of the trace.
 //!
-//! Numbers of fields are those of Perfetto's `trace_packet.proto`, `track_descriptor.proto` and `track_event.proto`.
+//! Numbers of fields are those of Perfetto's `trace_packet.proto`, `track_descriptor.proto` and
+//! `track_event.proto`.
 
 use std::collections::BTreeMap;
 use std::io::{self, Write};

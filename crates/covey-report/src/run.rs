@@ -32,7 +32,8 @@ pub struct RunInfo {
     pub pipelined: bool,
     /// How busy the workload keeps the links of each tier; empty if only ports limit rates.
     pub tiers: Vec<Tier>,
-    /// The weights of the workload's [tenants](crate::tenants()), if capacity was divided among them; else none.
+    /// The weights of the workload's [tenants](crate::tenants()), if capacity was divided among
+    /// them; else none.
     pub tenant_weights: Vec<f64>,
 }
 
@@ -120,8 +121,8 @@ impl<'a> Run<'a> {
         })
     }
 
-    /// Completion times of the flows that were not cancelled, in seconds, in the order of the workload; of all flows if
-    /// all were cancelled.
+    /// Completion times of the flows that were not cancelled, in seconds, in the order of the
+    /// workload; of all flows if all were cancelled.
     pub fn carried_fcts_s(&self) -> impl Iterator<Item = f64> + '_ {
         let cancelled = &self.outcome.cancelled;
         let all = cancelled.len() == self.outcome.flow_completion_s.len();

@@ -66,7 +66,8 @@ pub struct Summary {
     /// Flows that were cancelled; left out if there are none.
     #[serde(skip_serializing_if = "is_none")]
     pub cancelled_flows: usize,
-    /// Bytes that were sent for nothing, by flows that were cancelled, moved or restarted; left out if there are none.
+    /// Bytes that were sent for nothing, by flows that were cancelled, moved or restarted; left out
+    /// if there are none.
     #[serde(serialize_with = "whole_as_integer", skip_serializing_if = "is_zero")]
     pub wasted_bytes: f64,
     /// What each tenant got; left out if the trace names none.

@@ -29,7 +29,8 @@ impl FabricLoad {
     }
 }
 
-/// What `trace info` says of a trace. `Serialize` gives its JSON, `Display` the text for a terminal.
+/// What `trace info` says of a trace. `Serialize` gives its JSON, `Display` the text for a
+/// terminal.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct TraceInfo {
     /// The trace alone.

@@ -11,8 +11,8 @@ use crate::units::{bytes, counted, fixed, rate};
 /// The least and the greatest value of what is estimated.
 pub type Range = [f64; 2];
 
-/// What applications would have gained. `Serialize` gives the object of `whatif --json`, `Display` the text for a
-/// terminal.
+/// What applications would have gained. `Serialize` gives the object of `whatif --json`, `Display`
+/// the text for a terminal.
 #[derive(Debug, Clone, PartialEq, Default, Serialize)]
 pub struct WhatIf {
     /// The logs, in the order in which they were given.
@@ -27,7 +27,8 @@ pub struct WhatIf {
     pub offsets: String,
     /// Number of replays of each row below: ways to lay the applications over one another.
     pub draws: usize,
-    /// Times of jobs under each policy, at each link rate; the first of each link rate is the one to compare with.
+    /// Times of jobs under each policy, at each link rate; the first of each link rate is the one
+    /// to compare with.
     pub replays: Vec<Replay>,
     /// The answer in a sentence or two.
     pub answer: String,
@@ -95,8 +96,9 @@ pub struct LogSums {
     pub slot_ms: u64,
     /// Number of lines that could not be read.
     pub bad: u64,
-    /// The share of `run_ms` in which tasks waited for fetches: as logged, and with up to one more millisecond for each
-    /// block, because Spark cuts each to whole milliseconds. No network saves more. Null if nothing ran.
+    /// The share of `run_ms` in which tasks waited for fetches: as logged, and with up to one more
+    /// millisecond for each block, because Spark cuts each to whole milliseconds. No network saves
+    /// more. Null if nothing ran.
     pub ceiling: Option<Range>,
     /// The codec of shuffles.
     pub codec: String,
@@ -104,8 +106,9 @@ pub struct LogSums {
     pub raw: Option<u64>,
     /// The bytes that these shuffles wrote, as compressed.
     pub raw_written: Option<u64>,
-    /// The largest error of the end of a stage or job in the replay at the first link rate without scheduling, as a share
-    /// of the application's time, for the two assumptions about tasks; null if it was not replayed alone.
+    /// The largest error of the end of a stage or job in the replay at the first link rate without
+    /// scheduling, as a share of the application's time, for the two assumptions about tasks; null
+    /// if it was not replayed alone.
     pub replay_error: Option<Range>,
     /// The coflows.
     pub coflow_list: Vec<CoflowSums>,
@@ -198,7 +201,8 @@ pub struct LinkUse {
     pub host: String,
     /// Length of each interval below, in seconds; the first begins at the first start.
     pub interval_s: f64,
-    /// Share of the way out that is in use in each interval, from 0 to 1; empty if nothing is ever sent or received.
+    /// Share of the way out that is in use in each interval, from 0 to 1; empty if nothing is ever
+    /// sent or received.
     pub sent: Vec<f64>,
     /// The same of the way in.
     pub received: Vec<f64>,

@@ -55,7 +55,8 @@ pub struct Planner {
 }
 
 impl Planner {
-    /// Plans policies, or [`TCP`](crate::plan::TCP), on the testbed of default hosts, to which the workload is folded.
+    /// Plans policies, or [`TCP`](crate::plan::TCP), on the testbed of default hosts, to which the
+    /// workload is folded.
     pub fn on_testbed<const N: usize>(
         &mut self,
         trace: TraceId,

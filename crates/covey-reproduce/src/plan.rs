@@ -71,7 +71,8 @@ pub struct TestbedRun {
 pub struct TestbedNetwork {
     /// Number of hosts.
     pub hosts: u32,
-    /// Number of strict queues at links' ends; `None`: one for each class selector, and plain traffic last.
+    /// Number of strict queues at links' ends; `None`: one for each class selector, and plain
+    /// traffic last.
     pub switch_queues: Option<u32>,
     /// Share of each link that background traffic takes, from each host to the next.
     pub background: f64,
@@ -84,7 +85,8 @@ impl Default for TestbedNetwork {
 }
 
 impl Platform {
-    /// The exact simulator of a big switch, with ports of 1 Gbps and whole processors for compression.
+    /// The exact simulator of a big switch, with ports of 1 Gbps and whole processors for
+    /// compression.
     pub fn exact() -> Self {
         Self::at(1e9)
     }
@@ -125,8 +127,8 @@ pub struct Run {
 struct Trace {
     name: String,
     workload: Workload,
-    /// How its flows appear to policies that do not see coflows, in the order of the trace; empty if only hosts and
-    /// starts are known.
+    /// How its flows appear to policies that do not see coflows, in the order of the trace; empty
+    /// if only hosts and starts are known.
     appearing: Vec<Observed>,
     /// Whether the workload is the paper's trace, or derived from it as the paper describes.
     is_papers_trace: bool,
@@ -158,8 +160,8 @@ pub struct HostCodec {
 pub struct RunResult {
     /// CCTs in seconds, in the order of the workload.
     pub ccts_s: Vec<f64>,
-    /// The end of each coflow in seconds since the start of the trace, in the order of the workload; empty
-    /// for live runs and on a testbed.
+    /// The end of each coflow in seconds since the start of the trace, in the order of the
+    /// workload; empty for live runs and on a testbed.
     pub ends_s: Vec<f64>,
     /// FCTs in seconds, in the order of the workload; empty unless [`Recording::FlowTimes`].
     pub fcts_s: Vec<f64>,
@@ -226,8 +228,8 @@ impl Plan {
         Ok(id)
     }
 
-    /// As [`derived`](Self::derived), for a workload of which it matters how its flows appear. No paper says how its
-    /// flows appeared: the reasons for differences name that.
+    /// As [`derived`](Self::derived), for a workload of which it matters how its flows appear. No
+    /// paper says how its flows appeared: the reasons for differences name that.
     ///
     /// # Errors
     /// The error of `make`.
@@ -247,7 +249,8 @@ impl Plan {
         Ok(TraceId(self.traces.len() - 1))
     }
 
-    /// How the flows of a workload appear, in the order of the trace; empty if only hosts and starts are known.
+    /// How the flows of a workload appear, in the order of the trace; empty if only hosts and
+    /// starts are known.
     pub fn observed(&self, trace: TraceId) -> &[Observed] {
         &self.traces[trace.0].appearing
     }
@@ -294,8 +297,8 @@ impl Plan {
         })
     }
 
-    /// Moves all runs in the exact simulator to another network. No result can be compared with published
-    /// values then.
+    /// Moves all runs in the exact simulator to another network. No result can be compared with
+    /// published values then.
     pub fn move_to(&mut self, network: &str) {
         for run in &mut self.runs {
             if let Platform::Exact { fabric, .. } = &mut run.platform {

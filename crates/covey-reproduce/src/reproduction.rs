@@ -98,8 +98,8 @@ impl Reproduction {
     }
 
     /// Moves all runs in the exact simulator to another network, in a form that
-    /// [`Network::open`](covey_topology::Network::open) reads. No result can be compared with published
-    /// values then.
+    /// [`Network::open`](covey_topology::Network::open) reads. No result can be compared with
+    /// published values then.
     #[must_use]
     pub fn on(mut self, fabric: &str) -> Self {
         self.plan.move_to(fabric);
@@ -111,7 +111,8 @@ impl Reproduction {
         self.plan.runs()
     }
 
-    /// Whether the given trace may change a result. Where there are runs, it does so through their workloads.
+    /// Whether the given trace may change a result. Where there are runs, it does so through their
+    /// workloads.
     pub fn uses_trace(&self) -> bool {
         let mut of = self.runs().map(|run| self.plan.get(run).trace);
         let is_replayed = self.method != Method::Live || replays_trace_live(&self.paper.name);

@@ -1,5 +1,5 @@
-//! Snapshots of every verdict and every number, which show each change of a result. `make slow WHAT=ignored`
-//! checks those on the whole Facebook trace.
+//! Snapshots of every verdict and every number, which show each change of a result. `make slow
+//! WHAT=ignored` checks those on the whole Facebook trace.
 
 use std::fmt::Write;
 
@@ -308,7 +308,8 @@ fn verdicts_follow_from_what_is_printed() {
     assert!(verdicts_follow(&links_alone(testbed)) > 10);
 }
 
-/// The table of docs/papers.md: how many verdicts of each kind the snapshots on the Facebook trace have.
+/// The table of docs/papers.md: how many verdicts of each kind the snapshots on the Facebook trace
+/// have.
 fn table_of_verdicts() -> String {
     let mut table =
         "| paper | checks | holds | differs | ours only |\n|---|--:|--:|--:|--:|\n".to_owned();

@@ -5,17 +5,19 @@
 //! those before it leave. Coflows of one DAG are in one queue, which the bytes of the whole DAG
 //! decide. There they go in order of their ids: DAGs by arrival, a child after its parents (§5.1,
 //! Pseudocode 2). Among queues, either the upper one goes strictly first, or links are shared with
-//! weights that fall by `E` from queue to queue. Capacity that a queue cannot use goes to those below it.
-//! With `queues=classes` a queue is one of a switch's strict queues: flows of all its coflows share
-//! max-min, and there is no order inside. Stream (ICNP, §IV) compares with this form, with `K=4`.
-//! Capacity that the last queue at a link cannot use goes to the others if `work_conservation=all`.
+//! weights that fall by `E` from queue to queue. Capacity that a queue cannot use goes to those
+//! below it. With `queues=classes` a queue is one of a switch's strict queues: flows of all its
+//! coflows share max-min, and there is no order inside. Stream (ICNP, §IV) compares with this form,
+//! with `K=4`. Capacity that the last queue at a link cannot use goes to the others if
+//! `work_conservation=all`.
 //!
 //! The coordinator decides every `delta`. Until the next tick a new coflow waits, and a coflow that
 //! has reached its limit stays in its queue. With `delta=0` both happen at once. Between ticks,
 //! links are shared again whenever a flow ends, as Aalo's daemons do by themselves (§6.2).
 //!
 //! With `start_small` above 0 no coflow waits for a tick to begin: hosts handle tiny coflows by
-//! local decisions (§6.2). Only a coflow that has sent as much before its first tick waits for that.
+//! local decisions (§6.2). Only a coflow that has sent as much before its first tick waits for
+//! that.
 
 use covey_core::sorted::Sorted;
 use covey_core::{

@@ -1,5 +1,6 @@
 //! `aalo-local`: Aalo without coordination (Aalo, SIGCOMM 2015, §3.2, §6): every host and every
-//! output port of a switch has the queues of [`aalo`](crate::aalo), but counts only what has passed through the link at hand.
+//! output port of a switch has the queues of [`aalo`](crate::aalo), but counts only what has passed
+//! through the link at hand.
 //!
 //! A link goes to the first coflow of its uppermost queue, in order of arrival, or is divided among
 //! the first coflows of all its queues with weights that fall by `E`. A coflow that sends little at

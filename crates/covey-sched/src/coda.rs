@@ -1,15 +1,20 @@
-//! `coda`: coflows that nobody names, found and scheduled so that mistakes cost little (CODA, SIGCOMM 2016).
+//! `coda`: coflows that nobody names, found and scheduled so that mistakes cost little (CODA,
+//! SIGCOMM 2016).
 //!
-//! - [`identified`]: flows are clustered by how they look (§3). A flow goes to the coflow of the highest priority
-//!   that it may belong to, and stays there once it has been sent (late binding, §4.2.1).
+//! - [`identified`]: flows are clustered by how they look (§3). A flow goes to the coflow of the
+//!   highest priority that it may belong to, and stays there once it has been sent (late binding,
+//!   §4.2.1).
 //! - [`labelled`]: coflows are known, so that errors of identification can be told from the rest.
-//! - [`priorities`]: D-CLAS among coflows, and inside a coflow queues by what each flow has sent (Algorithm 2).
+//! - [`priorities`]: D-CLAS among coflows, and inside a coflow queues by what each flow has sent
+//!   (Algorithm 2).
 //!
-//! Where starts overlap so that coflows cannot be told apart ([`Observer::confidence`](covey_identify::Observer::confidence)),
-//! all flows are one coflow: they share the links as they would without a policy.
+//! Where starts overlap so that coflows cannot be told apart
+//! ([`Observer::confidence`](covey_identify::Observer::confidence)), all flows are one coflow: they
+//! share the links as they would without a policy.
 //!
-//! A coflow is demoted when its flows have sent the limit of its queue, and a flow when it has sent that of its own.
-//! Flows of one coflow in one flow queue are a group of the policy's own making, which shares max-min.
+//! A coflow is demoted when its flows have sent the limit of its queue, and a flow when it has sent
+//! that of its own. Flows of one coflow in one flow queue are a group of the policy's own making,
+//! which shares max-min.
 //!
 //! As with Aalo's coordinator, groups are found, flows bound and coflows demoted every `delta`.
 

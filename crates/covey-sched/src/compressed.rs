@@ -2,8 +2,8 @@
 //!
 //! The policy's plan stays as it is, and what it ranks is compressed as Swallow would (IPDPS 2018):
 //! a flow waits until its host has compressed it, where that is faster than sending (Eq. 3). This
-//! needs speeds and bandwidths but no sizes, so it goes with every level of knowledge. Policies that
-//! know sizes have the longest flow of a coflow compressed first.
+//! needs speeds and bandwidths but no sizes, so it goes with every level of knowledge. Policies
+//! that know sizes have the longest flow of a coflow compressed first.
 
 use covey_core::{
     Answer, AnyPolicy, Clairvoyant, Codec, CoflowId, Compress, Compression, Criterion, Event,
@@ -34,8 +34,8 @@ fn wrap<K: Knowledge>(inner: Box<dyn Policy<K>>, compress: Compress<K>) -> Box<d
 struct Compressed<K> {
     inner: Box<dyn Policy<K>>,
     compress: Compress<K>,
-    /// Whether the plan has to be given out again although the inner policy keeps it: other flows are to
-    /// be compressed, or with another codec.
+    /// Whether the plan has to be given out again although the inner policy keeps it: other flows
+    /// are to be compressed, or with another codec.
     is_stale: bool,
 }
 
@@ -57,7 +57,8 @@ impl<K: Knowledge> Policy<K> for Compressed<K> {
     }
 
     fn event(&mut self, event: Event, view: &View<'_, K>) {
-        // A plan for all flows stays as it is when a coflow arrives, but the coflow is to be compressed.
+        // A plan for all flows stays as it is when a coflow arrives, but the coflow is to be
+        // compressed.
         self.is_stale |= matches!(event, Event::CoflowArrived(_));
         self.inner.event(event, view);
     }

@@ -12,8 +12,8 @@
 //!   bound).
 //!
 //! A coflow is assessed when its own flows start or end or have sent enough, and when a coflow on
-//! one of its links arrives or leaves. Coflows on other links have no influence on it. A coflow that
-//! has not changed since it was assessed would be assessed the same, so it is skipped.
+//! one of its links arrives or leaves. Coflows on other links have no influence on it. A coflow
+//! that has not changed since it was assessed would be assessed the same, so it is skipped.
 //!
 //! [estimated]: crate::estimate
 
@@ -99,7 +99,8 @@ struct Covey {
     to_assess: ToAssess,
     /// Coflows whose wake-up by bytes is to be set again, or cleared.
     to_watch: Vec<CoflowId>,
-    /// Whether a coflow has arrived or left, or a pilot has ended, or a slot may have begun or ended.
+    /// Whether a coflow has arrived or left, or a pilot has ended, or a slot may have begun or
+    /// ended.
     is_stale: bool,
 }
 

@@ -1,4 +1,5 @@
-//! `fifo`: coflows in order of arrival. The second gets the capacity that the first leaves, and so on.
+//! `fifo`: coflows in order of arrival. The second gets the capacity that the first leaves, and so
+//! on.
 
 use covey_core::{
     Answer, AnyPolicy, Backfill, CoflowId, Criterion, FlowId, Knowledge, LinkId, Plan, Policy,

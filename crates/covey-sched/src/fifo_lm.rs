@@ -3,7 +3,8 @@
 //! At each link coflows are served in order of arrival. A coflow that has sent more than a
 //! threshold through the link is heavy, and no longer delays those behind it: the heavy coflows at
 //! the head of the queue and the first one behind them that is not heavy share the link equally.
-//! Every host, and every output port of every switch, decides alone, but all nodes know the order of arrival.
+//! Every host, and every output port of every switch, decides alone, but all nodes know the order
+//! of arrival.
 //!
 //! Baraat takes the 80th percentile of sizes as the threshold. A policy that does not know sizes
 //! does not know this percentile either; the default is that of the public Facebook trace.

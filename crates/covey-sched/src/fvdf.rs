@@ -3,8 +3,8 @@
 //! A flow's volume shrinks by compression or by sending. Coflows are ordered by the time that the
 //! slowest of their flows is expected to need (Eq. 7 and 8): one slice δ with the present choice,
 //! then sending alone, because the processors' future load is not known. With `B` the smaller
-//! capacity of the flow's two links, which is what the first coflow finds, and β = 1 if compressing is
-//! faster than `B`,
+//! capacity of the flow's two links, which is what the first coflow finds, and β = 1 if compressing
+//! is faster than `B`,
 //!
 //! ```text
 //! Γ(flow) = δ + (V - (β R (1 - ξ) + (1 - β) B) δ) / B
@@ -13,14 +13,15 @@
 //!
 //! Where flows are sent while they are compressed, both take their part of the slice.
 //!
-//! Whether a flow is compressed is decided in this order, by the bandwidth that remains of its links
-//! (Eq. 2 and 3, [`Remaining`](covey_core::Remaining)): what coflows before and other traffic leave. So
-//! coflows are compressed while they wait. With `bandwidth=capacity` Eq. 3 compares with `B`.
+//! Whether a flow is compressed is decided in this order, by the bandwidth that remains of its
+//! links (Eq. 2 and 3, [`Remaining`](covey_core::Remaining)): what coflows before and other traffic
+//! leave. So coflows are compressed while they wait. With `bandwidth=capacity` Eq. 3 compares with
+//! `B`.
 //!
 //! To prevent starvation, Γ is divided by a priority `P`, which grows by the factor `logbase` at
 //! every arrival and end of a coflow (Pseudocode 3). The order changes at these times only. With
-//! `starvation=wait` the order is that of Γ alone, and a [`Guard`] bounds how long a coflow waits. Rates
-//! are `V / Γ`, which is MADD. Spare capacity is offered in the same order
+//! `starvation=wait` the order is that of Γ alone, and a [`Guard`] bounds how long a coflow waits.
+//! Rates are `V / Γ`, which is MADD. Spare capacity is offered in the same order
 //! ([`Backfill::Greedy`]); the paper serves the first coflow alone, which would leave most of a
 //! fabric idle.
 
@@ -201,8 +202,8 @@ impl Overdue {
         self.due[coflow.index()] = GUARD.due(view.arrival(coflow), view.bottleneck_s(coflow));
     }
 
-    /// Finds the coflows that go first in this slot, in order of arrival, if one begins. Returns when
-    /// to look again.
+    /// Finds the coflows that go first in this slot, in order of arrival, if one begins. Returns
+    /// when to look again.
     fn find(&mut self, view: &View<'_, Clairvoyant>) -> Time {
         let (now, phase) = (view.now(), GUARD.phase(view.now()));
         let Overdue { due, first } = self;

@@ -9,8 +9,8 @@ use crate::spec::{Param, SpecError, with_compress};
 pub struct Info {
     /// Name on the command line.
     pub name: &'static str,
-    /// What it knows with default parameters: `sized`, `unsized` or `unlabelled`, followed by `local` if each node
-    /// decides by itself.
+    /// What it knows with default parameters: `sized`, `unsized` or `unlabelled`, followed by
+    /// `local` if each node decides by itself.
     pub knows: &'static str,
     /// What it does, in a sentence.
     pub summary: &'static str,
@@ -25,8 +25,8 @@ pub struct Info {
 }
 
 impl Info {
-    /// Its own parameters, and `compress`, which all policies take. A policy with a parameter `codec`
-    /// has no `compress`.
+    /// Its own parameters, and `compress`, which all policies take. A policy with a parameter
+    /// `codec` has no `compress`.
     pub fn all_params(&self) -> impl Iterator<Item = &'static Param> {
         with_compress(self.params)
     }

@@ -1,10 +1,10 @@
 //! Coflow scheduling policies, one file each, and the [registry] that makes a policy from
 //! its name and parameters.
 //!
-//! A policy ranks; `covey-alloc` makes rates of the ranking. Mechanisms that several
-//! policies share are modules of their own: [`queues`] (multi-level feedback queues), [`slots`]
-//! (time slots that give queues weighted shares), [`contention`] (coflows at each link), [`bssi`]
-//! (the primal-dual order), [`sampling`] (pilot flows and size estimates). [`stream`] has the state machine of a
+//! A policy ranks; `covey-alloc` makes rates of the ranking. Mechanisms that several policies share
+//! are modules of their own: [`queues`] (multi-level feedback queues), [`slots`] (time slots that
+//! give queues weighted shares), [`contention`] (coflows at each link), [`bssi`] (the primal-dual
+//! order), [`sampling`] (pilot flows and size estimates). [`stream`] has the state machine of a
 //! receiver that decides alone.
 
 pub mod bssi;

@@ -1,10 +1,11 @@
 //! Runs a [`LocalPolicy`] in the simulator: one instance a node, each of which sees only its node.
 //!
-//! Every host is a node, which decides for the two links of its port; and so is every output port of every switch,
-//! which decides for the link that leaves it. The adapter stands for the network between the nodes. It tells a
-//! node what happens at its links, carries messages, which take `latency_s`, and writes the nodes'
-//! divisions of their links into one plan ([`Layers::PerPort`]). If a coflow cannot use its share of a
-//! link, other coflows take it in order of arrival, as flows under congestion control would.
+//! Every host is a node, which decides for the two links of its port; and so is every output port
+//! of every switch, which decides for the link that leaves it. The adapter stands for the network
+//! between the nodes. It tells a node what happens at its links, carries messages, which take
+//! `latency_s`, and writes the nodes' divisions of their links into one plan ([`Layers::PerPort`]).
+//! If a coflow cannot use its share of a link, other coflows take it in order of arrival, as flows
+//! under congestion control would.
 
 use std::collections::VecDeque;
 
@@ -29,7 +30,8 @@ pub(crate) struct Local<P: LocalPolicy> {
     start: P,
     thresholds: Vec<f64>,
     latency_s: f64,
-    /// Hosts in the order of their ports, then output ports of switches in the order of their links.
+    /// Hosts in the order of their ports, then output ports of switches in the order of their
+    /// links.
     nodes: Vec<Node<P>>,
     /// Nodes that must divide their links again.
     stale: Vec<usize>,
@@ -38,8 +40,8 @@ pub(crate) struct Local<P: LocalPolicy> {
     arrived: Vec<CoflowId>,
     /// Working memory: how a link is divided.
     parts: Vec<(CoflowId, f64)>,
-    /// By coflow, the links where thresholds have been reached, ascending, and how many: later waves go on
-    /// counting.
+    /// By coflow, the links where thresholds have been reached, ascending, and how many: later
+    /// waves go on counting.
     reached: Vec<Vec<(LinkId, usize)>>,
     /// Messages under way, in order of arrival: when, and from whom.
     messages: VecDeque<(Time, NodeId, P::Message)>,

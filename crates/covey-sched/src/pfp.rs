@@ -1,4 +1,5 @@
-//! `pfp`: per-flow prioritisation, flows one by one, shortest remaining first. Coflows do not matter.
+//! `pfp`: per-flow prioritisation, flows one by one, shortest remaining first. Coflows do not
+//! matter.
 //!
 //! All flows form one queue, fewest bytes left first, ties in the order in which they started. Each
 //! takes all that is free on its links, so a port serves one flow at a time. This is the ideal of

@@ -25,8 +25,9 @@ pub struct Built {
     pub has_metric: bool,
 }
 
-/// All policies, in the order in which they are listed. A new policy is a file, which `lib.rs` declares, and
-/// a line here. The command line, the Python package and the conformance suite find it by this list.
+/// All policies, in the order in which they are listed. A new policy is a file, which `lib.rs`
+/// declares, and a line here. The command line, the Python package and the conformance suite find
+/// it by this list.
 static POLICIES: &[Info] = &[
     crate::fair::INFO,
     crate::fifo::INFO,
@@ -101,8 +102,8 @@ pub fn find(name: &str) -> Result<&'static Info, SpecError> {
     })
 }
 
-/// The policy of `known` that may be meant by an unknown name: one that is known elsewhere by this name,
-/// or else the one with the most similar name.
+/// The policy of `known` that may be meant by an unknown name: one that is known elsewhere by this
+/// name, or else the one with the most similar name.
 pub fn suggestion(name: &str, known: &[&'static str]) -> Option<&'static str> {
     let lower = name.to_ascii_lowercase();
     let elsewhere =
@@ -119,7 +120,8 @@ pub fn build(spec: &str) -> Result<Built, SpecError> {
     build_with_metric(spec, None)
 }
 
-/// [`build`], with the metric by which flows are compared. Only `coda` compares flows; other policies ignore it.
+/// [`build`], with the metric by which flows are compared. Only `coda` compares flows; other
+/// policies ignore it.
 ///
 /// # Errors
 /// As [`build`].
@@ -162,8 +164,8 @@ pub fn build_with_metric(spec: &str, metric: Option<&Metric>) -> Result<Built, S
     Ok(built)
 }
 
-/// Takes `compress=CODEC` out of the parameters of a policy. For a policy with a codec of its own it becomes
-/// `codec=CODEC`.
+/// Takes `compress=CODEC` out of the parameters of a policy. For a policy with a codec of its own
+/// it becomes `codec=CODEC`.
 fn take_compress(info: &Info, given: &str) -> Result<(String, Option<String>), SpecError> {
     let mut rest: Vec<String> = Vec::new();
     let mut compress = None;

@@ -2,11 +2,12 @@
 //!
 //! Keys are tied as [`rank::sort`](crate::rank::sort) ties them: keys that equal the smallest key
 //! of a run form this run, in order of arrival. A coflow's position therefore depends on its
-//! neighbours, as far as keys follow each other closely. When a coflow arrives or leaves, only these
-//! neighbours are looked at.
+//! neighbours, as far as keys follow each other closely. When a coflow arrives or leaves, only
+//! these neighbours are looked at.
 //!
-//! Keys of coflows that are served change all the time, but their order seldom does. So a coflow's rank
-//! in the plan is a label, which it keeps as long as the label is between those of its neighbours.
+//! Keys of coflows that are served change all the time, but their order seldom does. So a coflow's
+//! rank in the plan is a label, which it keeps as long as the label is between those of its
+//! neighbours.
 
 mod keys;
 mod labels;
@@ -60,8 +61,8 @@ impl Runs {
         }
     }
 
-    /// The coflows whose ranks in the plan have changed since the last call, each with its new rank.
-    /// All of them must leave their old ranks before any takes its new one.
+    /// The coflows whose ranks in the plan have changed since the last call, each with its new
+    /// rank. All of them must leave their old ranks before any takes its new one.
     pub fn changed_ranks(&mut self) -> &[(CoflowId, Rank)] {
         self.keys.divide_changed(&mut self.positions);
         self.positions.sort_moved();

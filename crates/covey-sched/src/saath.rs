@@ -1,4 +1,5 @@
-//! `saath`: all or none, least contention first, and a queue by the longest flow (Saath, CoNEXT 2017).
+//! `saath`: all or none, least contention first, and a queue by the longest flow (Saath, CoNEXT
+//! 2017).
 //!
 //! Three changes to Aalo. A coflow is served only when all its ports have free capacity, and then
 //! all its flows get the same rate; coflows that were passed over share what is left, in order.

@@ -1,9 +1,9 @@
 //! Means of groups, shrunk towards their own mean.
 //!
 //! The mean of a few values says little, and the mean of many values says much. So the mean of a
-//! group of `n` values is trusted by `n / (n + k)`, and the mean over all groups by the rest. `k` is
-//! the variance within groups over the variance between them (empirical Bayes; the variances by the
-//! method of moments of a one-way random-effects model).
+//! group of `n` values is trusted by `n / (n + k)`, and the mean over all groups by the rest. `k`
+//! is the variance within groups over the variance between them (empirical Bayes; the variances by
+//! the method of moments of a one-way random-effects model).
 
 /// Limits of `k`: groups are never taken to be all alike inside, nor all the same.
 const K_MIN: f64 = 0.02;

@@ -1,9 +1,9 @@
 //! Weighted sharing among queues by time slots (Philae §4.3, §4.5).
 //!
 //! In each cycle, every queue that waits goes first for a number of consecutive slots. The number
-//! falls by a factor from queue to queue, down to one slot. In the slots of the other queues a queue
-//! keeps its strict order. So every queue that waits has a turn in each cycle, and capacity is not
-//! divided.
+//! falls by a factor from queue to queue, down to one slot. In the slots of the other queues a
+//! queue keeps its strict order. So every queue that waits has a turn in each cycle, and capacity
+//! is not divided.
 
 use covey_core::Time;
 
@@ -73,7 +73,8 @@ mod tests {
             let at = slots.at(Time::from_secs(s), 10, waiting);
             at.map(|(queue, end)| (queue, (end.as_secs() * 1e3).round()))
         };
-        // In milliseconds. Queue 1 has 256 slots, queue 2 has 25, queue 4 has one in place of 0.256.
+        // In milliseconds. Queue 1 has 256 slots, queue 2 has 25, queue 4 has one in place of
+        // 0.256.
         assert_eq!(at(&mut slots, 0.0), Some((1, 2048.0)));
         assert_eq!(at(&mut slots, 2.0), Some((1, 2048.0)));
         assert_eq!(at(&mut slots, 2.048), Some((2, 2248.0)));
@@ -87,7 +88,8 @@ mod tests {
         let mut slots = Slots::new(0.008, 10.0);
         let both = |queue| queue == 0 || queue == 5;
         assert_eq!(slots.at(Time::from_secs(0.0), 10, both).map(|(q, _)| q), Some(0));
-        // The upper queue is empty for a microsecond. It would go first again if the cycle began again.
+        // The upper queue is empty for a microsecond. It would go first again if the cycle began
+        // again.
         assert_eq!(slots.at(Time::from_secs(2.04), 10, |queue| queue == 5), None);
         let turn = slots.at(Time::from_secs(2.040_001), 10, both);
         assert_eq!(turn.map(|(q, end)| (q, (end.as_secs() * 1e3).round())), Some((5, 2056.0)));

@@ -16,7 +16,8 @@ pub struct Param {
 }
 
 impl Param {
-    /// The unit of a number that a program passes, if the parameter is a quantity: `B` or `s`. The default shows it.
+    /// The unit of a number that a program passes, if the parameter is a quantity: `B` or `s`. The
+    /// default shows it.
     pub fn unit(&self) -> Option<&'static str> {
         // Of what is no quantity, only 0 would be read as one.
         let is_quantity = |read: Result<f64, _>| read.is_ok() && self.default != "0";
@@ -117,8 +118,8 @@ impl SpecError {
     }
 }
 
-/// A policy as [`build`](crate::build) reads it: the name in small letters unless it is a file's, no blanks around
-/// names and parameters.
+/// A policy as [`build`](crate::build) reads it: the name in small letters unless it is a file's,
+/// no blanks around names and parameters.
 pub fn normalized(spec: &str) -> String {
     let (name, given) = spec.split_once(':').map_or((spec, None), |(n, given)| (n, Some(given)));
     // The name of a file stays.
@@ -135,8 +136,8 @@ pub fn normalized(spec: &str) -> String {
     normalized
 }
 
-/// Splits `a,b:x=1,y=2,c` into `a`, `b:x=1,y=2` and `c`, each [`normalized`]: an item whose first `:`
-/// or `=` is `=` continues the policy before it.
+/// Splits `a,b:x=1,y=2,c` into `a`, `b:x=1,y=2` and `c`, each [`normalized`]: an item whose first
+/// `:` or `=` is `=` continues the policy before it.
 pub fn split_list(list: &str) -> Vec<String> {
     let mut specs: Vec<String> = Vec::new();
     for item in list.split(',').map(str::trim) {

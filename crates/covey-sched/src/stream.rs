@@ -1,20 +1,23 @@
 //! `stream`: receivers decide, senders mark, and links serve strictly by priority (Stream, ICNP).
 //!
-//! Nobody sees the whole network. The receiver of a coflow gives it a priority by what it alone knows, and tells
-//! its senders with the ACKs. A coflow begins in the first of `K` queues and falls as bytes come (C-SJF, Eq. 2
-//! and 3). If a coflow has several receivers, or several coflows form one DAG, each receiver has a *sub-coflow* of
-//! its own. Three things help it to guess how large the whole is:
+//! Nobody sees the whole network. The receiver of a coflow gives it a priority by what it alone
+//! knows, and tells its senders with the ACKs. A coflow begins in the first of `K` queues and falls
+//! as bytes come (C-SJF, Eq. 2 and 3). If a coflow has several receivers, or several coflows form
+//! one DAG, each receiver has a *sub-coflow* of its own. Three things help it to guess how large
+//! the whole is:
 //!
-//! - Weighted priority (`wp`, Eq. 4): a sub-coflow that knows of others falls earlier. It knows of them by its id
-//!   (Algorithm 1), and of those that it has heard from.
-//! - Information relay (`relay`, Eq. 5): a sender that serves several receivers of one coflow tells each what the
-//!   others have received, with the data that it sends.
-//! - Child-to-parent (`cp`): a sub-coflow that has completed tells its size to those that depend on it.
+//! - Weighted priority (`wp`, Eq. 4): a sub-coflow that knows of others falls earlier. It knows of
+//!   them by its id (Algorithm 1), and of those that it has heard from.
+//! - Information relay (`relay`, Eq. 5): a sender that serves several receivers of one coflow tells
+//!   each what the others have received, with the data that it sends.
+//! - Child-to-parent (`cp`): a sub-coflow that has completed tells its size to those that depend on
+//!   it.
 //!
 //! Priorities never rise, but for the [`escape`](covey_stream::EscapeRules) from starvation.
 //!
-//! [`Receiver`](covey_stream::Receiver) is the state machine of one receiver. It has no view of the network. `network` runs all of them
-//! in a simulation, and carries what hosts tell each other. The client library runs them on real hosts.
+//! [`Receiver`](covey_stream::Receiver) is the state machine of one receiver. It has no view of the
+//! network. `network` runs all of them in a simulation, and carries what hosts tell each other. The
+//! client library runs them on real hosts.
 
 mod ended;
 mod network;

@@ -1,4 +1,5 @@
-//! `wss`: weighted shuffle scheduling (Orchestra, SIGCOMM 2011, §5.3). Coflows do not matter, sizes do.
+//! `wss`: weighted shuffle scheduling (Orchestra, SIGCOMM 2011, §5.3). Coflows do not matter, sizes
+//! do.
 //!
 //! Each link is divided among all flows there in proportion to their sizes, so that the flows of
 //! one transfer tend to end together. A flow gets the smaller share of its two links. As in the

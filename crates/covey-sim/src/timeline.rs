@@ -12,16 +12,16 @@ use crate::observer::{Observer, Round};
 /// as zero.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Records the spans of a simulation. Of a policy that puts flows into groups of its own, spans are still those of the
-/// workload's coflows.
+/// Records the spans of a simulation. Of a policy that puts flows into groups of its own, spans are
+/// still those of the workload's coflows.
 #[derive(Debug, Default)]
 pub struct Timeline {
     /// Spans that have ended.
     spans: Vec<Span>,
     /// Spans that have not ended, by index of the coflow; those of a coflow by sender.
     open: BTreeMap<u32, Vec<Span>>,
-    /// What each of the policy's coflows sends, in order of the workload's coflows, with [its serial number](covey_core::state::Registration::seq): ids
-    /// are used again.
+    /// What each of the policy's coflows sends, in order of the workload's coflows, with [its
+    /// serial number](covey_core::state::Registration::seq): ids are used again.
     sent: BTreeMap<CoflowId, (u64, Vec<Sent>)>,
     /// The policy's coflows in which flows of a coflow of the workload are sent, by its index.
     groups: BTreeMap<u32, BTreeSet<CoflowId>>,
@@ -48,8 +48,8 @@ impl Timeline {
         self.spans
     }
 
-    /// Records what one of the policy's coflows sends from this round on. Adds the coflows of the workload that this
-    /// affects to `affected`.
+    /// Records what one of the policy's coflows sends from this round on. Adds the coflows of the
+    /// workload that this affects to `affected`.
     fn look(&mut self, id: CoflowId, round: &Round<'_>, affected: &mut BTreeSet<u32>) {
         for old in self.sent.remove(&id).map_or(Vec::new(), |(_, sent)| sent) {
             affected.insert(old.coflow);
@@ -137,7 +137,8 @@ impl Timeline {
     }
 }
 
-/// What a coflow of the policy's own making sends, by the coflows of the workload to which its flows belong.
+/// What a coflow of the policy's own making sends, by the coflows of the workload to which its
+/// flows belong.
 fn sent_by_flows(id: CoflowId, round: &Round<'_>) -> Vec<Sent> {
     let coflow = round.state.coflow(id);
     let demand = coflow.demand();

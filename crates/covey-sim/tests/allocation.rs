@@ -1,11 +1,11 @@
 //! After a first run, a simulator and a policy allocate no new memory.
 //!
 //! A second run of the same workload on the same [`Simulator`] and the same policy object may
-//! allocate only two things. One is its [`Outcome`](covey_trace::results::Outcome), three vectors that it
-//! gives away. The other is its plan, whose three lists begin empty and double from 4 as they grow.
-//! So the number of allocations depends on the maximum number of coflows present at once, and not
-//! on the length of the run. A plan's sorted lists are in blocks, and how full these are depends on what came and
-//! went before: a longer run of `stream` may need one or two more.
+//! allocate only two things. One is its [`Outcome`](covey_trace::results::Outcome), three vectors
+//! that it gives away. The other is its plan, whose three lists begin empty and double from 4 as
+//! they grow. So the number of allocations depends on the maximum number of coflows present at
+//! once, and not on the length of the run. A plan's sorted lists are in blocks, and how full these
+//! are depends on what came and went before: a longer run of `stream` may need one or two more.
 
 mod common;
 mod counting;

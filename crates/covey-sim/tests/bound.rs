@@ -225,7 +225,8 @@ fn inner_links_count_like_links_of_ports() {
     assert_eq!(found[1], expected);
 }
 
-/// Under all policies that the simulator runs on inner links, on FatTrees whose uplinks are too slow.
+/// Under all policies that the simulator runs on inner links, on FatTrees whose uplinks are too
+/// slow.
 #[test]
 fn never_above_a_schedule_on_a_fat_tree() {
     let mut random = Random(3);

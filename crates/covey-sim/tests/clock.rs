@@ -97,7 +97,8 @@ fn what_is_too_long_for_its_flows_is_refused() {
     );
     // Flows of a tenth of a second are longer than what cannot be told apart.
     assert!(ccts_s(&years(50_000), "fair", 500e3).is_ok());
-    // A workload made in memory on the UNIX clock can be told apart once it starts at its first arrival.
+    // A workload made in memory on the UNIX clock can be told apart once it starts at its first
+    // arrival.
     let mut workload = trace(&[("a", "0", 1, 50_000), ("b", "1", 1, 50_000)]);
     workload.coflows.iter_mut().for_each(|coflow| coflow.arrival_s += f64::from(UNIX_S));
     assert!(ccts_s(&workload, "fair", FAST).is_err());

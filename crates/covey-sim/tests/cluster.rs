@@ -1,4 +1,5 @@
-//! Hosts and links that fail and return, flows that move or are cancelled, and several attempts of one transfer.
+//! Hosts and links that fail and return, flows that move or are cancelled, and several attempts of
+//! one transfer.
 
 use crate::common::{
     COMPRESSED, Kind, as_trace, cases, ccts, flow, policies, policy, run, same_time,
@@ -259,8 +260,8 @@ proptest! {
     }
 }
 
-/// A trace in which so many flows, chosen at random, are killed (they begin again), cancelled, lost with their host, or
-/// move.
+/// A trace in which so many flows, chosen at random, are killed (they begin again), cancelled, lost
+/// with their host, or move.
 fn a_thousand_accidents(workload: Workload, accidents: usize, seed: u64) -> Workload {
     let mut random = SplitMix::new(seed);
     let mut workload = failures(

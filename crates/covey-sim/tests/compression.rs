@@ -91,7 +91,8 @@ fn a_network_faster_than_the_processor_sends_raw_bytes_beside_compressed_ones() 
     assert!((wire - 1250e6 * expected).abs() < 1.0);
 }
 
-/// Two coflows over one link of 10 bytes a second, with a processor of 4. Compressing takes 2 bytes of volume a second.
+/// Two coflows over one link of 10 bytes a second, with a processor of 4. Compressing takes 2 bytes
+/// of volume a second.
 fn one_behind_the_other(spec: &str) -> Vec<f64> {
     let coflow = |name: &str, bytes| Coflow::new(name.to_owned(), 0.0, vec![flow(0, 0, bytes)]);
     let workload = Workload::new(1, vec![coflow("a", 100.0), coflow("b", 200.0)]);
@@ -100,7 +101,8 @@ fn one_behind_the_other(spec: &str) -> Vec<f64> {
 
 #[test]
 fn what_waits_is_compressed_since_no_bandwidth_remains_for_it() {
-    // Eq. 2 and 3. While a is sent, b shrinks by 20 bytes. Then 10 bytes a second remain for b, and it is sent.
+    // Eq. 2 and 3. While a is sent, b shrinks by 20 bytes. Then 10 bytes a second remain for b, and
+    // it is sent.
     let remaining = one_behind_the_other("fvdf:codec=32bps:0.5");
     assert_eq!(rounded(&remaining), [10.0, 28.0]);
     let capacity = one_behind_the_other("fvdf:codec=32bps:0.5,bandwidth=capacity");
@@ -141,7 +143,8 @@ fn a_bounded_wait_serves_a_large_coflow_among_small_ones() {
         run(&workload, &fabric, &spec).coflows[0].completion_s
     };
     assert!(large("logbase=1") > 1990.0);
-    // Overdue after 30 s and 16 times its 40 s. From then on it has 5 % of the time, and what is left over.
+    // Overdue after 30 s and 16 times its 40 s. From then on it has 5 % of the time, and what is
+    // left over.
     let waits = large("starvation=wait");
     assert!(waits > 670.0 && waits < 670.0 + 2.0 + 40.0 / 0.05, "{waits}");
 }

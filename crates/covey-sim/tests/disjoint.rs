@@ -7,8 +7,8 @@ use covey_trace::{Coflow, Workload};
 use proptest::prelude::*;
 
 /// Whether a policy has state for the whole network by definition: time slots, ports drawn from one
-/// sequence of random numbers, priorities that grow with every arrival, what is compressed decided at every arrival, or
-/// a time scale learned from all flows.
+/// sequence of random numbers, priorities that grow with every arrival, what is compressed decided
+/// at every arrival, or a time scale learned from all flows.
 fn is_exempt(spec: &str) -> bool {
     let has_slots = spec.starts_with("philae") && !spec.contains("queues=strict");
     let is_random = spec.contains("ports=random");
@@ -35,8 +35,8 @@ const INSTEAD: [&str; 11] = [
     "fifo:share=madd,compress=32bps:0.5",
 ];
 
-/// Whether the coflows of a trace end as they do alone, on a big switch with ports of one byte per second, while a flow
-/// of another one has a `port` of its own from `arrival_s` on for `bytes`.
+/// Whether the coflows of a trace end as they do alone, on a big switch with ports of one byte per
+/// second, while a flow of another one has a `port` of its own from `arrival_s` on for `bytes`.
 fn check_beside(trace: &str, ports: u32, (port, arrival_s, bytes): (u32, f64, f64), spec: &str) {
     let workload = covey_trace::read(trace.as_bytes(), "a trace").unwrap();
     let flow = crate::common::flow(port, port, bytes);
@@ -46,8 +46,8 @@ fn check_beside(trace: &str, ports: u32, (port, arrival_s, bytes): (u32, f64, f6
     others_do_not_matter(&workload, &fabric, &others, &|| policy(spec)).unwrap();
 }
 
-/// Flows start just when senders mark what receivers have had. Whether rounding leaves them at 0 or at 1e-16 bytes then
-/// must not count as something that has come.
+/// Flows start just when senders mark what receivers have had. Whether rounding leaves them at 0 or
+/// at 1e-16 bytes then must not count as something that has come.
 #[test]
 fn bytes_that_are_rounding_are_not_relayed() {
     let trace = include_str!("data/started_at_a_mark.jsonl");
@@ -55,8 +55,8 @@ fn bytes_that_are_rounding_are_not_relayed() {
     check_beside(trace, 3, (0, 1.1194652145018018, 0.6573307912871168), spec);
 }
 
-/// A look at relays is to come when seven bytes of a DAG have been sent, which is when its first coflow ends. Whether
-/// rounding makes the look come then or never must not matter.
+/// A look at relays is to come when seven bytes of a DAG have been sent, which is when its first
+/// coflow ends. Whether rounding makes the look come then or never must not matter.
 #[test]
 fn no_look_at_relays_comes_with_the_end_of_a_coflow() {
     let trace = include_str!("data/ended_at_a_look.jsonl");

@@ -1,5 +1,5 @@
-//! Explanations: parts add up to the completion time, and agree with a naive explanation from the full timeline of
-//! rates.
+//! Explanations: parts add up to the completion time, and agree with a naive explanation from the
+//! full timeline of rates.
 
 use std::collections::BTreeMap;
 use std::ops::ControlFlow;
@@ -405,7 +405,8 @@ fn what_the_other_end_costs_is_told_apart() {
     let first = coflow("first", 0.0, &[flow(2, 1, 4.0)]);
     let second = coflow("second", 0.0, &[flow(0, 1, 2.0), flow(0, 3, 3.0)]);
     let workload = Workload::new(4, vec![first, second]);
-    // From 0 to 3 the second sends to port 3, from 3 to 4 its last flow waits at port 1, then it is sent.
+    // From 0 to 3 the second sends to port 3, from 3 to 4 its last flow waits at port 1, then it is
+    // sent.
     let expected = [(Kind::Sending, None, 5.0), (Kind::OtherEnd, Some(0), 1.0)];
     assert_eq!(parts(&workload, "fifo", 1), expected);
 }

@@ -725,8 +725,8 @@ proptest! {
     }
 }
 
-/// Random histories in the order of time, without flows that start later: with those, the order of starts is another
-/// after an event.
+/// Random histories in the order of time, without flows that start later: with those, the order of
+/// starts is another after an event.
 fn history(kind: Kind) -> impl Strategy<Value = Workload> {
     covey_conformance::workload_with_events(kind).prop_map(|mut workload| {
         for coflow in &mut workload.coflows {

@@ -33,7 +33,8 @@ type AllTold = Arc<Mutex<Vec<Told>>>;
 /// How a policy serves coflows.
 type Serve = fn(&View<'_, Clairvoyant>, &mut Plan<Clairvoyant>);
 
-/// Asks to be told of every `step` bytes of a coflow over every link, from `delay_s` after its arrival on.
+/// Asks to be told of every `step` bytes of a coflow over every link, from `delay_s` after its
+/// arrival on.
 struct Watching {
     serve: Serve,
     step: f64,
@@ -104,7 +105,8 @@ impl Policy<Clairvoyant> for Watching {
     }
 }
 
-/// What is left of a coflow at the links of hosts is what is left of the flows that begin or end there.
+/// What is left of a coflow at the links of hosts is what is left of the flows that begin or end
+/// there.
 fn check_left(view: &View<'_, Clairvoyant>, coflow: CoflowId) {
     let mut by_link: BTreeMap<LinkId, f64> = BTreeMap::new();
     for flow in view.flows(coflow) {
@@ -121,7 +123,8 @@ fn check_left(view: &View<'_, Clairvoyant>, coflow: CoflowId) {
     }
 }
 
-/// Counts what every flow sends over each of its links, by its rates, and compares with what the policy was told.
+/// Counts what every flow sends over each of its links, by its rates, and compares with what the
+/// policy was told.
 struct Counter {
     step: f64,
     delay_s: f64,
@@ -252,7 +255,8 @@ fn change_layers(view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) {
     }
 }
 
-/// Fails unless a policy is told of every number of bytes when they have passed. Returns how often it was told.
+/// Fails unless a policy is told of every number of bytes when they have passed. Returns how often
+/// it was told.
 fn check(workload: &Workload, fabric: &Fabric, policy: Watching, name: &str) -> usize {
     let Watching { step, delay_s, .. } = policy;
     let mut counter = Counter {
@@ -289,8 +293,8 @@ fn shuffles() -> Workload {
 
 #[test]
 fn wake_ups_come_when_a_calculation_says() {
-    // The second coflow has the link of host 0 from 1 s to 3 s. The first has sent one byte before, half of it
-    // to each of its hosts, and goes on after.
+    // The second coflow has the link of host 0 from 1 s to 3 s. The first has sent one byte before,
+    // half of it to each of its hosts, and goes on after.
     let network = FatTree::new(4, Ecmp { mode: EcmpMode::Modulo, seed: 0 }).unwrap();
     for fabric in [Fabric::big_switch(6, 1.0).unwrap(), network.fabric(1.0, 1.0).unwrap()] {
         let a = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 4, 4.0), flow(0, 5, 4.0)]);
@@ -402,7 +406,8 @@ fn bytes_of_a_coflow_are_counted_while_layers_change() {
     assert_eq!(*times.lock().unwrap(), [0.5, 1.5, 2.5, 5.25]);
 }
 
-/// What a policy was told of: bytes of the first coflow, of its DAG, of its first flow, or at a link.
+/// What a policy was told of: bytes of the first coflow, of its DAG, of its first flow, or at a
+/// link.
 type Heard = (&'static str, f64, f64);
 
 /// Serves all flows as one group, and asks for bytes in all ways.
@@ -575,7 +580,8 @@ fn flows_change_their_group_where_all_flows_are_served_as_one() {
     let a = Coflow::new("a".to_owned(), 0.0, vec![flow(0, 0, 4.0), flow(0, 1, 4.0)]);
     let workload = Workload::new(2, vec![a]);
     let fabric = Fabric::big_switch(2, 1.0).unwrap();
-    // In turn the first group sends until it has the second flow too, or both send at half the capacity.
+    // In turn the first group sends until it has the second flow too, or both send at half the
+    // capacity.
     let alone = vec![(0, 1.0), (0, 1.5), (0, 3.0), (0, 6.0)];
     let both = vec![(0, 2.0), (1, 2.0), (0, 3.0), (0, 6.0)];
     for (share, expected) in [(Share::OLDEST_FIRST, alone), (Share::MAX_MIN, both)] {

@@ -82,8 +82,8 @@ fn split(coflow: &Coflow, parts: usize) -> impl Iterator<Item = Coflow> {
     (0..parts).map(move |k| Coflow::new(format!("{id}.{k}"), arrival_s, flows.clone()))
 }
 
-/// Another tenant splits each coflow into fifty. It sends from ports of its own, so that it can always use what it is
-/// offered of the ports at which both receive.
+/// Another tenant splits each coflow into fifty. It sends from ports of its own, so that it can
+/// always use what it is offered of the ports at which both receive.
 #[test]
 fn who_splits_coflows_takes_nothing_from_others() {
     let honest = [
@@ -97,7 +97,8 @@ fn who_splits_coflows_takes_nothing_from_others() {
     once.push(hostile.clone());
     let mut often = honest.to_vec();
     often.extend(split(&hostile, 50));
-    // Others leave a part idle that depends on how flows are grouped. The processors that compress are not divided.
+    // Others leave a part idle that depends on how flows are grouped. The processors that compress
+    // are not divided.
     let conserves = |spec: &&str| {
         let built = covey_sched::build(spec).unwrap();
         built.promises.conserves_work && built.compression.is_none()
@@ -116,8 +117,9 @@ fn who_splits_coflows_takes_nothing_from_others() {
     }
 }
 
-/// The mean completion time of a tenant's coflows is at most a tenth above what it would be with its part of each link
-/// alone, though the other tenant has forty times as many coflows at all links.
+/// The mean completion time of a tenant's coflows is at most a tenth above what it would be with
+/// its part of each link alone, though the other tenant has forty times as many coflows at all
+/// links.
 #[test]
 fn a_tenant_beside_a_hostile_one_is_as_fast_as_with_its_part_alone() {
     let mut random = SplitMix::new(7);
@@ -158,8 +160,9 @@ proptest! {
         weight in 0.1..9.0,
     ) {
         let tenants = vec![0; workload.coflows.len()];
-        // Flows that are compressed while they are sent keep their rates between rounds, instead of their proportions.
-        // Which flow of a coflow the backfill of saath serves depends on earlier rounds.
+        // Flows that are compressed while they are sent keep their rates between rounds, instead of
+        // their proportions. Which flow of a coflow the backfill of saath serves depends on earlier
+        // rounds.
         let differs = |spec: &&str| {
             spec.contains("overlap=true") || spec.contains("work_conservation=all")
         };

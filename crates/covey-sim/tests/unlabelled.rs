@@ -62,7 +62,8 @@ impl Policy<Unlabelled> for ByReceiver {
 
 #[test]
 fn a_policy_of_ones_own_groups_flows_by_receiver() {
-    // Two flows to port 2 and one to port 3, of which one shares a sender; none says to which coflow it belongs.
+    // Two flows to port 2 and one to port 3, of which one shares a sender; none says to which
+    // coflow it belongs.
     let mixed = Coflow::new("mixed".to_owned(), 0.0, vec![flow(0, 2, 1.0), flow(0, 3, 1.0)]);
     let other = Coflow::new("other".to_owned(), 0.0, vec![flow(1, 2, 1.0)]);
     let workload = Workload::new(4, vec![mixed, other]);
@@ -70,7 +71,8 @@ fn a_policy_of_ones_own_groups_flows_by_receiver() {
     let fabric = Fabric::big_switch(4, 1.0).expect("a fabric");
     let outcome = covey_sim::simulate(&workload, &fabric, "own", &mut policy, &mut ());
     let outcome = outcome.unwrap_or_else(|error| panic!("{error}"));
-    // Port 2 is shared until 2; sender 0 has half of its link left for port 3, and nothing is left there at 2.
+    // Port 2 is shared until 2; sender 0 has half of its link left for port 3, and nothing is left
+    // there at 2.
     assert_eq!(outcome.flow_completion_s, [2.0, 2.0, 2.0]);
     assert_eq!(ccts(&outcome), [2.0, 2.0]);
 }
@@ -113,8 +115,8 @@ proptest! {
         }
     }
 
-    /// Whatever is found, each flow sends all its bytes, at most as fast as its links allow, and is sent anew where it
-    /// has to begin again; the ports are never idle for ever.
+    /// Whatever is found, each flow sends all its bytes, at most as fast as its links allow, and is
+    /// sent anew where it has to begin again; the ports are never idle for ever.
     #[test]
     fn all_flows_end_whatever_is_found(
         mut workload in workload(Kind::Ties),
@@ -151,7 +153,8 @@ proptest! {
 
 #[test]
 fn a_small_flow_in_a_large_coflow_overtakes_with_inner_order() {
-    // Figure 6(b): a small coflow is found together with a large one, from the same sender. Labels make it certain.
+    // Figure 6(b): a small coflow is found together with a large one, from the same sender. Labels
+    // make it certain.
     let flows = vec![flow(0, 1, 100.0), flow(0, 2, 1.0)];
     let workload = Workload::new(3, vec![Coflow::new("c".to_owned(), 0.0, flows)]);
     let fabric = Fabric::big_switch(3, 1.0).expect("a fabric");
@@ -181,8 +184,8 @@ fn coflows_of_the_facebook_trace_are_found_and_served_as_aalo_serves_them() {
     assert!(fair >= 1.4 * coda, "{coda} {fair}");
 }
 
-/// Sixty shuffles of four senders and four receivers. They begin once in 0.2 s, and the flows of each over `spread_s`. One
-/// in four is forty times as large.
+/// Sixty shuffles of four senders and four receivers. They begin once in 0.2 s, and the flows of
+/// each over `spread_s`. One in four is forty times as large.
 fn shuffles(spread_s: f64) -> Workload {
     let mut random = SplitMix::new(5);
     let mut unit = move || random.next_u64() as f64 / 2_f64.powi(64);

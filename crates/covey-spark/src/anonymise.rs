@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use crate::log::Log;
 
-/// Takes the names of hosts, applications and files out of logs, so that what they say can be shared. Hosts are
-/// `host-1` and so on in order of their names, in all logs; logs and applications are numbered in order.
+/// Takes the names of hosts, applications and files out of logs, so that what they say can be
+/// shared. Hosts are `host-1` and so on in order of their names, in all logs; logs and applications
+/// are numbered in order.
 pub fn anonymise(logs: &mut [Log]) {
     let hosts: BTreeSet<String> =
         logs.iter().flat_map(|log| &log.application.hosts).cloned().collect();
@@ -33,7 +34,8 @@ fn without(text: &str, names: &[(&str, &str)]) -> String {
     known.fold(text.to_owned(), |text, (name, other)| text.replace(name, other))
 }
 
-/// Number `place` of `count`, from 1, behind a word. All have the same length, so that their order is that of the places.
+/// Number `place` of `count`, from 1, behind a word. All have the same length, so that their order
+/// is that of the places.
 fn numbered(word: &str, place: usize, count: usize) -> String {
     let width = count.to_string().len();
     format!("{word}-{:0width$}", place + 1)

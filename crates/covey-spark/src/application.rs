@@ -2,7 +2,8 @@
 
 use std::collections::BTreeMap;
 
-/// One application: its hosts, executors, jobs, stages and tasks. Times are milliseconds of the cluster's clock.
+/// One application: its hosts, executors, jobs, stages and tasks. Times are milliseconds of the
+/// cluster's clock.
 #[derive(Debug, Clone, Default, PartialEq)]
 pub struct Application {
     /// Its id, such as `app-20261127205552-0001`; empty if the log has none.
@@ -25,7 +26,8 @@ pub struct Application {
     pub executors: Vec<String>,
     /// Jobs by id.
     pub jobs: BTreeMap<u32, Job>,
-    /// Attempts of stages that were submitted or ran tasks, by id of the stage, then number of the attempt.
+    /// Attempts of stages that were submitted or ran tasks, by id of the stage, then number of the
+    /// attempt.
     pub stages: BTreeMap<(u32, u32), Stage>,
     /// Attempts of tasks that have ended, in the order of the log.
     pub tasks: Vec<Task>,
@@ -59,7 +61,8 @@ pub struct Stage {
     pub parents: Vec<u32>,
     /// Indices of its tasks in [`Application::tasks`].
     pub tasks: Vec<u32>,
-    /// Bytes before serialisation's compression that its exchange wrote (SQL's metric `data size`), if it has one.
+    /// Bytes before serialisation's compression that its exchange wrote (SQL's metric `data size`),
+    /// if it has one.
     pub data_bytes: Option<u64>,
 }
 
@@ -151,8 +154,9 @@ impl Application {
         self.tasks.iter().filter(|task| !task.success).count()
     }
 
-    /// The share of executors' time in which tasks waited for fetches: as logged, and at most. Spark cuts the wait for
-    /// each block to whole milliseconds, so up to one millisecond is missing for each. `None` if no task ran.
+    /// The share of executors' time in which tasks waited for fetches: as logged, and at most.
+    /// Spark cuts the wait for each block to whole milliseconds, so up to one millisecond is
+    /// missing for each. `None` if no task ran.
     pub fn ceiling(&self) -> Option<[f64; 2]> {
         let run = self.run_ms() as f64;
         let logged = self.wait_ms();

@@ -1,8 +1,8 @@
 //! Coflows: the reads of one attempt of a reduce stage, of all its parents together.
 //!
-//! What each host sends and receives is exact. A host sends what it wrote for all parents, less what readers on it
-//! read locally; it receives what readers on it read remotely. Which of the bytes went from which host to which is
-//! not in the log, and is [fitted](crate::fit).
+//! What each host sends and receives is exact. A host sends what it wrote for all parents, less
+//! what readers on it read locally; it receives what readers on it read remotely. Which of the
+//! bytes went from which host to which is not in the log, and is [fitted](crate::fit).
 
 use crate::application::{Application, Stage};
 use crate::fit::{apportion, pairs, split};
@@ -37,8 +37,8 @@ pub struct SparkCoflow {
 }
 
 impl SparkCoflow {
-    /// Bytes that each host sent to others: written less read locally. Negative only if more was read than written, as
-    /// where tasks were tried again.
+    /// Bytes that each host sent to others: written less read locally. Negative only if more was
+    /// read than written, as where tasks were tried again.
     pub fn remote_out(&self) -> impl Iterator<Item = i64> {
         self.written.iter().zip(&self.local).map(|(&written, &local)| written as i64 - local as i64)
     }
@@ -56,9 +56,10 @@ impl SparkCoflow {
         self.remote_in.iter().sum()
     }
 
-    /// Bytes from each host (row) to each other host (column). Columns are exact: they are what was logged. Rows are
-    /// exact if the coflow is closed; else remote bytes are shared out in proportion to what each host sent, or else
-    /// wrote. Single cells are [fitted](crate::fit), but with two hosts there is no choice.
+    /// Bytes from each host (row) to each other host (column). Columns are exact: they are what was
+    /// logged. Rows are exact if the coflow is closed; else remote bytes are shared out in
+    /// proportion to what each host sent, or else wrote. Single cells are [fitted](crate::fit), but
+    /// with two hosts there is no choice.
     pub fn pairs(&self) -> Vec<Vec<u64>> {
         let sent: Vec<u64> = self.remote_out().map(|bytes| bytes.max(0) as u64).collect();
         let fitted = if self.is_closed() { pairs(&sent, &self.remote_in) } else { None };
@@ -84,8 +85,8 @@ pub struct NetworkFlow {
 }
 
 impl SparkCoflow {
-    /// The flows of its tasks, in the order of these, then of the senders. Those of a task add up to what it read from
-    /// other hosts, and those of a pair of hosts to [`SparkCoflow::pairs`].
+    /// The flows of its tasks, in the order of these, then of the senders. Those of a task add up
+    /// to what it read from other hosts, and those of a pair of hosts to [`SparkCoflow::pairs`].
     pub fn flows(&self, application: &Application) -> Vec<NetworkFlow> {
         let pairs = self.pairs();
         let mut flows = Vec::new();
@@ -111,7 +112,8 @@ impl SparkCoflow {
     }
 }
 
-/// Shares what each host received out among the others in proportion to their weights, or evenly if these are all 0.
+/// Shares what each host received out among the others in proportion to their weights, or evenly if
+/// these are all 0.
 fn by_receiver(weights: &[u64], received: &[u64]) -> Vec<Vec<u64>> {
     let hosts = received.len();
     let mut matrix = vec![vec![0; hosts]; hosts];
@@ -135,7 +137,8 @@ fn sum(values: &[u64]) -> u128 {
 }
 
 impl Application {
-    /// The coflows of the application: attempts of stages that read shuffles, in order of the stages' ids.
+    /// The coflows of the application: attempts of stages that read shuffles, in order of the
+    /// stages' ids.
     pub fn coflows(&self) -> Vec<SparkCoflow> {
         let coflows = self.stages.iter().filter_map(|(&id, stage)| {
             let reads = |task: &&u32| {
@@ -183,8 +186,9 @@ impl Application {
         coflow
     }
 
-    /// The stage that wrote what a stage of the log's id would have written: itself if it ran, or else the last one of
-    /// the same RDDs that was submitted before `by_ms`; and whether there are several.
+    /// The stage that wrote what a stage of the log's id would have written: itself if it ran, or
+    /// else the last one of the same RDDs that was submitted before `by_ms`; and whether there are
+    /// several.
     ///
     /// With adaptive execution and with reused exchanges, stages name parents that were skipped.
     pub fn run_of(&self, stage: u32, by_ms: Option<u64>) -> Option<(u32, bool)> {

@@ -1,4 +1,5 @@
-//! The events of a log that count here, with the fields that count. Everything else in a line is passed over.
+//! The events of a log that count here, with the fields that count. Everything else in a line is
+//! passed over.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -241,7 +242,8 @@ pub(crate) struct WriteMetrics {
     pub records: u64,
 }
 
-/// Most of any number in a log, bytes and times alike: sums over four million tasks stay below 64 bits.
+/// Most of any number in a log, bytes and times alike: sums over four million tasks stay below 64
+/// bits.
 const MOST: u64 = 1 << 42;
 
 /// A number that sums can hold, or none.

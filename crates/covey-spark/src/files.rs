@@ -15,7 +15,8 @@ pub(crate) struct LogFiles {
     pub note: Option<String>,
 }
 
-/// The logs that a path means: a file or a rolling folder is one, any other folder has one for each of its entries.
+/// The logs that a path means: a file or a rolling folder is one, any other folder has one for each
+/// of its entries.
 ///
 /// # Errors
 /// Those of the operating system.
@@ -63,8 +64,9 @@ fn is_beside(path: &Path) -> bool {
     name.starts_with('.') || name.starts_with("appstatus_") || name.ends_with(".crc")
 }
 
-/// The log in a rolling folder: `events_N_APPLICATION[.CODEC][.compact]`, in order of N. A compacted file stands for all
-/// files up to its own number. `None` if the folder has no such file and no such name.
+/// The log in a rolling folder: `events_N_APPLICATION[.CODEC][.compact]`, in order of N. A
+/// compacted file stands for all files up to its own number. `None` if the folder has no such file
+/// and no such name.
 fn rolling(folder: &Path) -> io::Result<Option<LogFiles>> {
     let mut parts: Vec<(u64, bool, PathBuf)> = Vec::new();
     for entry in sorted(folder)? {

@@ -1,16 +1,18 @@
 //! Fits the bytes between pairs of hosts to what each host sends and receives.
 //!
-//! Proportional fitting scales rows and columns in turn until their sums are those that are known. Of all matrices
-//! with these sums it finds the one that assumes least. A host sends nothing to itself: the diagonal stays 0.
+//! Proportional fitting scales rows and columns in turn until their sums are those that are known.
+//! Of all matrices with these sums it finds the one that assumes least. A host sends nothing to
+//! itself: the diagonal stays 0.
 
 /// Rounds of fitting at most. Real coflows need fewer than 200.
 const MAX_ROUNDS: u32 = 10_000;
 /// The relative error of a sum at which fitting ends.
 const TOLERANCE: f64 = 1e-12;
 
-/// Whole bytes from each host (row) to each other host (column), whose rows add up to `sent` and whose columns to
-/// `received`, as near as possible to the fitted matrix. The sums of both must be equal. `None` if no matrix with an
-/// empty diagonal has these sums: a host sends more than all others receive.
+/// Whole bytes from each host (row) to each other host (column), whose rows add up to `sent` and
+/// whose columns to `received`, as near as possible to the fitted matrix. The sums of both must be
+/// equal. `None` if no matrix with an empty diagonal has these sums: a host sends more than all
+/// others receive.
 pub fn pairs(sent: &[u64], received: &[u64]) -> Option<Vec<Vec<u64>>> {
     let hosts = sent.len();
     let off_diagonal = |row: usize, column: usize| row != column;
@@ -52,8 +54,8 @@ fn column_sums(matrix: &[Vec<f64>]) -> Vec<f64> {
     sums
 }
 
-/// Splits a column of bytes from each host among tasks that read `reads` bytes each: rows are hosts, columns tasks.
-/// The sums of both must be equal.
+/// Splits a column of bytes from each host among tasks that read `reads` bytes each: rows are
+/// hosts, columns tasks. The sums of both must be equal.
 pub fn split(column: &[u64], reads: &[u64]) -> Vec<Vec<u64>> {
     let total: u128 = reads.iter().map(|&bytes| u128::from(bytes)).sum();
     let part = |row: u64, read: u64| row as f64 * (read as f64 / (total.max(1)) as f64);
@@ -62,8 +64,8 @@ pub fn split(column: &[u64], reads: &[u64]) -> Vec<Vec<u64>> {
     round(&matrix, column, reads, |_, _| true).expect("any table without gaps has any sums")
 }
 
-/// Shares out a whole number in proportion to weights: each gets its part rounded down, and what remains goes to the
-/// largest remainders, of equal ones to the first.
+/// Shares out a whole number in proportion to weights: each gets its part rounded down, and what
+/// remains goes to the largest remainders, of equal ones to the first.
 pub(crate) fn apportion(weights: &[f64], total: u64) -> Vec<u64> {
     let sum: f64 = weights.iter().sum();
     let exact: Vec<f64> = weights.iter().map(|weight| total as f64 * (weight / sum)).collect();
@@ -83,8 +85,8 @@ pub(crate) fn apportion(weights: &[f64], total: u64) -> Vec<u64> {
     parts
 }
 
-/// Rounds a matrix to whole numbers with exactly these sums. Cells that are not `allowed` stay 0. `None` if there is no
-/// such matrix.
+/// Rounds a matrix to whole numbers with exactly these sums. Cells that are not `allowed` stay 0.
+/// `None` if there is no such matrix.
 fn round(
     matrix: &[Vec<f64>],
     rows: &[u64],
@@ -99,7 +101,8 @@ fn round(
             cells.push((cell.fract(), row, column));
         }
     }
-    // Less than one is missing in each cell, up to the error of fitting: larger remainders go first.
+    // Less than one is missing in each cell, up to the error of fitting: larger remainders go
+    // first.
     cells.sort_by(|a, b| b.0.total_cmp(&a.0).then((a.1, a.2).cmp(&(b.1, b.2))));
     for &(_, row, column) in cells.iter().filter(|(rest, ..)| *rest > 0.0) {
         table.give(row, column, 1);
@@ -150,9 +153,9 @@ impl Table {
         self.of_column[column] -= given;
     }
 
-    /// Fills some of what is missing in a row and in a column whose common cell is not allowed: takes it from another
-    /// cell, and gives it to the row in that cell's column and to the column in that cell's row. `None` if no cell can
-    /// be used.
+    /// Fills some of what is missing in a row and in a column whose common cell is not allowed:
+    /// takes it from another cell, and gives it to the row in that cell's column and to the column
+    /// in that cell's row. `None` if no cell can be used.
     fn exchange(
         &mut self,
         row: usize,

@@ -1,8 +1,8 @@
 //! Event logs of Apache Spark 3 and 4: what each shuffle moved between hosts, as coflows.
 //!
-//! A log has the bytes that each task read and wrote, and its host. So what each host sends and receives in a shuffle is
-//! exact; only the pairs of hosts are fitted. A coflow is the reads of one attempt of a reduce stage, of all its parents
-//! together.
+//! A log has the bytes that each task read and wrote, and its host. So what each host sends and
+//! receives in a shuffle is exact; only the pairs of hosts are fitted. A coflow is the reads of one
+//! attempt of a reduce stage, of all its parents together.
 //!
 //! ```no_run
 //! for log in covey_spark::read("eventlog_v2_app-1".as_ref())? {

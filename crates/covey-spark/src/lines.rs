@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
-/// Most bytes of a line. The longest lines of real logs, with the plans of queries, have some megabytes.
+/// Most bytes of a line. The longest lines of real logs, with the plans of queries, have some
+/// megabytes.
 pub(crate) const MAX_LINE_BYTES: usize = 64 << 20;
 
 /// What was read.

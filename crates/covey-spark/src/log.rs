@@ -106,7 +106,8 @@ fn read_log(log: &LogFiles) -> Log {
     finish(log.path.display().to_string(), builder, &progress, log.note.as_deref())
 }
 
-/// Reads a log from `source`, which is called `name` and may be compressed. For data that is in no file.
+/// Reads a log from `source`, which is called `name` and may be compressed. For data that is in no
+/// file.
 pub fn read_from(source: impl io::Read + 'static, name: &str) -> Log {
     let (mut builder, mut progress) = (Builder::default(), Progress::default());
     match framing::unframed(source) {

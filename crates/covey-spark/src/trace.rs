@@ -7,10 +7,11 @@ use covey_trace::{Coflow, Flow, Workload};
 use crate::coflow::{NetworkFlow, SparkCoflow};
 use crate::log::Log;
 
-/// The coflows of a log that cross the network, as a workload whose ports are the hosts in the order of
-/// [`Application::hosts`](crate::Application::hosts). A coflow arrives at the launch of its first task that reads from
-/// another host; each task has a flow from every such host, from its own launch on. Parents are the coflows whose
-/// outputs a coflow reads, also through stages that read nothing from other hosts.
+/// The coflows of a log that cross the network, as a workload whose ports are the hosts in the
+/// order of [`Application::hosts`](crate::Application::hosts). A coflow arrives at the launch of
+/// its first task that reads from another host; each task has a flow from every such host, from its
+/// own launch on. Parents are the coflows whose outputs a coflow reads, also through stages that
+/// read nothing from other hosts.
 pub fn workload(log: &Log) -> Workload {
     let application = &log.application;
     let mut index_of: BTreeMap<(u32, u32), u32> = BTreeMap::new();

@@ -25,8 +25,8 @@ fn stage(event: &str, id: u32, parents: &str, rdd: u32, accumulables: &str) -> S
     )
 }
 
-/// A map stage 0 on two hosts, and stage 2 which reads it: its parent by the log is stage 1, which was skipped and has
-/// the RDDs of stage 0.
+/// A map stage 0 on two hosts, and stage 2 which reads it: its parent by the log is stage 1, which
+/// was skipped and has the RDDs of stage 0.
 fn lines() -> Vec<String> {
     let data_size = r#"{"ID":1,"Name":"data size","Value":"960"}"#;
     vec![

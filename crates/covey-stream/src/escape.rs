@@ -1,15 +1,18 @@
 //! The escape from starvation of one sub-coflow (Stream, §III-D).
 //!
-//! In the paper the sender of a flow that has waited for 10 ms sends again with a higher priority, until the
-//! flow escapes; the receiver then raises the coflow. The paper does not say for how long. One level every
-//! 10 ms for good would lift every starved flow to the top within 10·(K − 1) ms, and Stream would be fair
-//! sharing. So here a raise ends, and the next one needs more patience:
+//! In the paper the sender of a flow that has waited for 10 ms sends again with a higher priority,
+//! until the flow escapes; the receiver then raises the coflow. The paper does not say for how
+//! long. One level every 10 ms for good would lift every starved flow to the top within 10·(K − 1)
+//! ms, and Stream would be fair sharing. So here a raise ends, and the next one needs more
+//! patience:
 //!
-//! - Senders look at times that are multiples of the patience, which begins at `escape`. A flow starves if it
-//!   has sent nothing since the previous look.
-//! - If a flow starves, its sub-coflow is raised by one level. After `raise` the senders look again: if a flow
-//!   still starves, it is raised by one more, at most to the top, where every flow gets a part of its links.
-//! - If no flow starves, the raise ends. The patience doubles, as TCP's retransmission timer does, up to a limit.
+//! - Senders look at times that are multiples of the patience, which begins at `escape`. A flow
+//!   starves if it has sent nothing since the previous look.
+//! - If a flow starves, its sub-coflow is raised by one level. After `raise` the senders look
+//!   again: if a flow still starves, it is raised by one more, at most to the top, where every flow
+//!   gets a part of its links.
+//! - If no flow starves, the raise ends. The patience doubles, as TCP's retransmission timer does,
+//!   up to a limit.
 //!
 //! So a flow waits no longer than [`EscapeRules::max_wait_s`].
 
@@ -33,8 +36,9 @@ impl Default for EscapeRules {
 }
 
 impl EscapeRules {
-    /// The longest time for which a flow gets nothing, without the time that a new priority is on its way: two
-    /// times the patience, as it may begin to starve just after a look, and one raise for each level.
+    /// The longest time for which a flow gets nothing, without the time that a new priority is on
+    /// its way: two times the patience, as it may begin to starve just after a look, and one raise
+    /// for each level.
     pub fn max_wait_s(&self, queues: u32) -> f64 {
         2.0 * self.longest_s.max(self.first_s) + f64::from(queues - 1) * self.raise_s
     }
@@ -63,8 +67,8 @@ impl Escape {
         self.next = next_multiple(self.patience_s, now);
     }
 
-    /// Senders have looked at `now`. The sub-coflow is in queue `class`, and `starves` if one of its flows has
-    /// sent nothing since the previous look.
+    /// Senders have looked at `now`. The sub-coflow is in queue `class`, and `starves` if one of
+    /// its flows has sent nothing since the previous look.
     pub fn look(&mut self, rules: &EscapeRules, class: u32, starves: bool, now: Time) {
         if starves {
             self.raised = (self.raised + 1).min(class);

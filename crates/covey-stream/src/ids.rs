@@ -1,8 +1,9 @@
 //! Ids of sub-coflows (Stream, Algorithm 1).
 //!
-//! The id of a sub-coflow is one more than the number of other sub-coflows that are known when it begins: a
-//! sub-coflow with id 4 belongs to a coflow of at least four. Each parent proposes an id to the sub-coflows
-//! that it invokes. Algorithm 1's parent is released first, so it is one of Covey's `parents`.
+//! The id of a sub-coflow is one more than the number of other sub-coflows that are known when it
+//! begins: a sub-coflow with id 4 belongs to a coflow of at least four. Each parent proposes an id
+//! to the sub-coflows that it invokes. Algorithm 1's parent is released first, so it is one of
+//! Covey's `parents`.
 
 /// What a parent proposes.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -23,8 +24,8 @@ impl Proposal {
     }
 }
 
-/// The id of a sub-coflow whose parents propose these ids (Algorithm 1). The first sub-coflows of a coflow have
-/// no parents; a master gives them the id 1.
+/// The id of a sub-coflow whose parents propose these ids (Algorithm 1). The first sub-coflows of a
+/// coflow have no parents; a master gives them the id 1.
 pub fn sub_coflow_id(mut proposals: impl Iterator<Item = u32>) -> u32 {
     let Some(first) = proposals.next() else { return 1 };
     let (mut all_equal, mut greatest, mut parents) = (true, first, 1);

@@ -1,9 +1,9 @@
 //! One receiver of a coflow: it decides the priority of its sub-coflow (Stream, ICNP, §III).
 //!
-//! A receiver is a state machine without clock and I/O. In simulation the policy `stream` runs one for each
-//! coflow at each ingress link; a client library can run the same object live. It learns only what an
-//! [`Input`] holds: its own bytes and flows, and what senders and predecessors tell it. It has no view of the
-//! network:
+//! A receiver is a state machine without clock and I/O. In simulation the policy `stream` runs one
+//! for each coflow at each ingress link; a client library can run the same object live. It learns
+//! only what an [`Input`] holds: its own bytes and flows, and what senders and predecessors tell
+//! it. It has no view of the network:
 //!
 //! ```compile_fail
 //! use covey_core::{CoflowId, NonClairvoyant, View};
@@ -49,8 +49,8 @@ pub enum Input {
         /// The bytes.
         bytes: f64,
     },
-    /// A sender, which serves another sub-coflow of the same coflow as well, has relayed how many bytes that
-    /// one had received (information relay, §III-C).
+    /// A sender, which serves another sub-coflow of the same coflow as well, has relayed how many
+    /// bytes that one had received (information relay, §III-C).
     Relayed {
         /// The other sub-coflow.
         peer: SubCoflow,
@@ -160,8 +160,8 @@ impl Receiver {
         self.bytes
     }
 
-    /// The number of received bytes at which the priority falls, if the receiver learns nothing else;
-    /// infinite in the last queue. It becomes larger as flows end.
+    /// The number of received bytes at which the priority falls, if the receiver learns nothing
+    /// else; infinite in the last queue. It becomes larger as flows end.
     pub fn next_bytes(&self, rules: &Rules) -> f64 {
         rules.next_bytes(self.priority, &self.condition())
     }
@@ -233,7 +233,8 @@ mod tests {
         assert!(after.next_bytes(&rules) < before.next_bytes(&rules));
     }
 
-    /// A coflow of one flow is demoted by its own bytes alone, at the thresholds of PIAS (§III, Discussion).
+    /// A coflow of one flow is demoted by its own bytes alone, at the thresholds of PIAS (§III,
+    /// Discussion).
     #[test]
     fn a_single_flow_is_treated_as_by_pias() {
         let rules = Rules { weight: 1.0, ..rules() };

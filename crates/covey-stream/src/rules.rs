@@ -3,8 +3,8 @@
 /// Bytes of a megabyte, the unit of the bytes in Eq. 3.
 const MEGABYTE: f64 = 1e6;
 
-/// The largest value of the coflow's condition h (Eq. 3): a coflow of which little has come would otherwise
-/// never be demoted.
+/// The largest value of the coflow's condition h (Eq. 3): a coflow of which little has come would
+/// otherwise never be demoted.
 const MAX_CONDITION: f64 = 2.0;
 
 /// Quantities whose relative distance is below this are equal, because sums of bytes are rounded.
@@ -13,11 +13,11 @@ const ROUNDING: f64 = 1e-9;
 /// How the priority follows from the thresholds.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Equation {
-    /// A walk through the queues: a sub-coflow leaves a queue once its weighted bytes reach the queue's
-    /// threshold, as the text describes it.
+    /// A walk through the queues: a sub-coflow leaves a queue once its weighted bytes reach the
+    /// queue's threshold, as the text describes it.
     Walk,
-    /// Eq. 2, 4 and 5 as they are printed, with the threshold of the queue in which the sub-coflow is. With
-    /// threshold τ and K queues, priority j begins at τ·K/(K − j).
+    /// Eq. 2, 4 and 5 as they are printed, with the threshold of the queue in which the sub-coflow
+    /// is. With threshold τ and K queues, priority j begins at τ·K/(K − j).
     Literal,
 }
 
@@ -69,13 +69,14 @@ impl Rules {
         self.thresholds.len() as u32 + 1
     }
 
-    /// The weight W = max(1, a·ln(m + 1)) of Eq. 4. Without the lower limit, two known sub-coflows would
-    /// promote a coflow.
+    /// The weight W = max(1, a·ln(m + 1)) of Eq. 4. Without the lower limit, two known sub-coflows
+    /// would promote a coflow.
     pub fn weight(&self, others: u32) -> f64 {
         (self.weight * f64::from(others).ln_1p()).max(1.0)
     }
 
-    /// The condition h = n_ended/n + n/X of a coflow (Eq. 3, over τ), with X in megabytes; at most 2.
+    /// The condition h = n_ended/n + n/X of a coflow (Eq. 3, over τ), with X in megabytes; at most
+    /// 2.
     pub fn condition(&self, known: &Condition, bytes: f64) -> f64 {
         let flows = f64::from(known.flows);
         if flows == 0.0 {
@@ -84,7 +85,8 @@ impl Rules {
         (f64::from(known.ended) / flows + flows * MEGABYTE / bytes).min(MAX_CONDITION)
     }
 
-    /// The priority of a sub-coflow that has received `bytes` and had priority `before`; no higher than that.
+    /// The priority of a sub-coflow that has received `bytes` and had priority `before`; no higher
+    /// than that.
     pub fn priority(&self, before: u32, known: &Condition, bytes: f64) -> u32 {
         let weighted = self.weight(known.others) * (self.beta * known.peers_bytes + bytes);
         let raised = 1.0 + self.alpha * self.condition(known, bytes);
@@ -103,8 +105,8 @@ impl Rules {
         }
     }
 
-    /// The number of received bytes at which a sub-coflow with this priority falls, if nothing else changes;
-    /// infinite in the last queue.
+    /// The number of received bytes at which a sub-coflow with this priority falls, if nothing else
+    /// changes; infinite in the last queue.
     pub fn next_bytes(&self, priority: u32, known: &Condition) -> f64 {
         let Some(tau) = self.thresholds.get(priority as usize) else { return f64::INFINITY };
         let queues = f64::from(self.queues());
@@ -207,7 +209,8 @@ mod tests {
         assert!(10e6 < few && few < complete && complete < 20e6, "{few} {complete}");
     }
 
-    /// The inverse of [`Rules::priority`]: just below its result the priority stays, and there it falls.
+    /// The inverse of [`Rules::priority`]: just below its result the priority stays, and there it
+    /// falls.
     #[test]
     fn next_bytes_are_where_the_priority_falls() {
         for equation in [Equation::Walk, Equation::Literal] {

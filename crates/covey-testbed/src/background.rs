@@ -11,8 +11,9 @@ const DATA: usize = 1472;
 const PACKET: f64 = 1514.0;
 /// Time between bursts of datagrams.
 const TICK: Duration = Duration::from_millis(2);
-/// Datagrams that the kernel takes at a time: packets that the machine passes on together cost it as much as one. With
-/// one at a time, background of 50 % on eight links of 100 Mbit/s took a whole core.
+/// Datagrams that the kernel takes at a time: packets that the machine passes on together cost it
+/// as much as one. With one at a time, background of 50 % on eight links of 100 Mbit/s took a whole
+/// core.
 const TOGETHER: f64 = 10.0;
 
 /// Accepts the datagrams that come to an address, and drops them.
@@ -31,7 +32,8 @@ pub fn drop_all(at: SocketAddr) -> std::io::Result<()> {
     Ok(())
 }
 
-/// Sends datagrams from a host to an address, `rate` bytes per second on the link, as long as this process lives.
+/// Sends datagrams from a host to an address, `rate` bytes per second on the link, as long as this
+/// process lives.
 ///
 /// # Errors
 /// The host has no such address.

@@ -17,7 +17,8 @@ use crate::setup::{Replay, Scheduler};
 /// Maximum time until all processes are ready.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
-/// All processes of one contender. In their output, hosts are numbered from 0, and the coordinator follows them.
+/// All processes of one contender. In their output, hosts are numbered from 0, and the coordinator
+/// follows them.
 pub(crate) struct Cluster<'a> {
     lab: &'a Lab,
     replay: &'a Replay<'a>,

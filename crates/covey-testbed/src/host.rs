@@ -296,7 +296,8 @@ async fn send_plain(
     stream.write_all(&first).await?;
     pattern.send(name, bytes, &mut stream).await?;
     stream.shutdown().await?;
-    // Waits until the other side has read everything: a socket that is closed with unread bytes is reset.
+    // Waits until the other side has read everything: a socket that is closed with unread bytes is
+    // reset.
     stream.read_to_end(&mut Vec::new()).await.map(|_| ())
 }
 

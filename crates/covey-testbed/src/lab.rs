@@ -56,8 +56,9 @@ impl Lab {
         rustix::process::geteuid().is_root()
     }
 
-    /// Makes namespaces for hosts and switches, after removing those of an earlier testbed. `program` is this program: it
-    /// is started once more as the warden, which removes everything if this process is killed.
+    /// Makes namespaces for hosts and switches, after removing those of an earlier testbed.
+    /// `program` is this program: it is started once more as the warden, which removes everything
+    /// if this process is killed.
     ///
     /// # Errors
     /// The system cannot make them.
@@ -99,8 +100,8 @@ impl Lab {
         if self.is_isolated() { "namespaces" } else { "loopback" }
     }
 
-    /// A command of the coordinator or an agent. It gets a higher priority than applications: in a cluster it would not
-    /// wait for the processors of other hosts, but here all share a few.
+    /// A command of the coordinator or an agent. It gets a higher priority than applications: in a
+    /// cluster it would not wait for the processors of other hosts, but here all share a few.
     pub(crate) fn control(&self, location: Where, program: &Path) -> Command {
         if !self.is_isolated() {
             return Command::new(program);
@@ -130,8 +131,8 @@ impl Lab {
         command
     }
 
-    /// Bytes that all hosts have sent so far, as the interfaces of their switches count them; `None` on
-    /// loopback. Segments that the kernel passes on together count with one header.
+    /// Bytes that all hosts have sent so far, as the interfaces of their switches count them;
+    /// `None` on loopback. Segments that the kernel passes on together count with one header.
     pub(crate) fn wire_bytes(&self) -> Result<Option<f64>, TestbedError> {
         let Some(links) = self.links() else { return Ok(None) };
         let switches = links.switches().into_iter().filter(|it| !links.hosts_of(*it).is_empty());
@@ -165,7 +166,8 @@ impl Lab {
         }
     }
 
-    /// The addresses where the coordinator listens for clients and for agents; on loopback with port 0.
+    /// The addresses where the coordinator listens for clients and for agents; on loopback with
+    /// port 0.
     pub(crate) fn coordinator(&self) -> (SocketAddr, SocketAddr) {
         let (address, clients, agents) = if self.is_isolated() {
             (network::coordinator_address(), CLIENTS, AGENTS)
@@ -190,8 +192,8 @@ impl Drop for Lab {
     }
 }
 
-/// Waits for the end of standard input, which comes when the process at its other end exits or is killed; then
-/// removes the testbed.
+/// Waits for the end of standard input, which comes when the process at its other end exits or is
+/// killed; then removes the testbed.
 ///
 /// # Errors
 /// The testbed cannot be removed.

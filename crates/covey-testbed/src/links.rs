@@ -13,7 +13,8 @@ pub struct Links {
     pub hosts: u32,
     /// Speed of each host's link in each direction, in bits per second.
     pub link_bps: f64,
-    /// Strict queues at the ends of links; `None`: one for each class selector, and plain traffic last.
+    /// Strict queues at the ends of links; `None`: one for each class selector, and plain traffic
+    /// last.
     pub queues: Option<u32>,
     /// What joins the switches of the hosts; `None`: all hosts have one switch.
     pub core: Option<Core>,
@@ -21,8 +22,8 @@ pub struct Links {
     pub ecn: Option<Duration>,
 }
 
-/// A leaf-spine network: each leaf has a link to each spine, and as many hosts as the others. Leaves choose among
-/// spines by a hash of addresses and ports.
+/// A leaf-spine network: each leaf has a link to each spine, and as many hosts as the others.
+/// Leaves choose among spines by a hash of addresses and ports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Core {
     /// Number of leaves.

@@ -26,8 +26,8 @@ fn refused(error: impl std::fmt::Display) -> TestbedError {
 }
 
 impl Marks {
-    /// Has switches mark packets that have waited for longer than `may_wait`. What leaves hosts is not marked there: a
-    /// socket is held back while its packets wait.
+    /// Has switches mark packets that have waited for longer than `may_wait`. What leaves hosts is
+    /// not marked there: a socket is held back while its packets wait.
     ///
     /// # Errors
     /// The kernel refuses the programs.

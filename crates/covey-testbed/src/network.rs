@@ -1,5 +1,5 @@
-//! Network namespaces: switches, and hosts behind shaped links. All names begin alike. The system's `ip` and `tc`
-//! make them, in batches.
+//! Network namespaces: switches, and hosts behind shaped links. All names begin alike. The system's
+//! `ip` and `tc` make them, in batches.
 
 use std::io::Write;
 use std::net::{IpAddr, Ipv4Addr};
@@ -13,25 +13,26 @@ use crate::links::{Links, PREFIX, Switch};
 /// The programs of the system that are needed.
 pub const TOOLS: [&str; 2] = ["ip", "tc"];
 
-/// Share of a link's speed that is scheduled. A full packet of 1,514 bytes has 1,448 bytes of a flow, or 0.956; the
-/// rest lets queues drain, since a link that is always full keeps its queue.
+/// Share of a link's speed that is scheduled. A full packet of 1,514 bytes has 1,448 bytes of a
+/// flow, or 0.956; the rest lets queues drain, since a link that is always full keeps its queue.
 pub const PAYLOAD: f64 = 0.92;
 
-/// Length of the switches' queues in bytes: 21 ms at 100 Mbit/s. A length in packets would not do: a packet before
-/// segmentation counts as one.
+/// Length of the switches' queues in bytes: 21 ms at 100 Mbit/s. A length in packets would not do:
+/// a packet before segmentation counts as one.
 const QUEUE: u32 = 262_144;
 
-/// Length of a host's own queue in bytes. It is more than the sockets fill, since each is held back while a few of
-/// its packets wait. If a host dropped its own packets, its sockets would try again half a second later, and a flow of
-/// one packet might find the queue full for half a minute.
+/// Length of a host's own queue in bytes. It is more than the sockets fill, since each is held back
+/// while a few of its packets wait. If a host dropped its own packets, its sockets would try again
+/// half a second later, and a flow of one packet might find the queue full for half a minute.
 const OWN_QUEUE: u32 = 64 << 20;
 
-/// Maximum bytes that a sender hands to its link at a time. Larger units cost the machine less, since its cost is per
-/// unit and not per byte; these keep a link busy for at most 3 ms.
+/// Maximum bytes that a sender hands to its link at a time. Larger units cost the machine less,
+/// since its cost is per unit and not per byte; these keep a link busy for at most 3 ms.
 const BURST: u32 = 32_768;
 
-/// Rows of a host's own table of connections. Whoever lists the connections of a host goes through all rows, and the
-/// table that namespaces share otherwise has some for all memory of the machine, which takes milliseconds.
+/// Rows of a host's own table of connections. Whoever lists the connections of a host goes through
+/// all rows, and the table that namespaces share otherwise has some for all memory of the machine,
+/// which takes milliseconds.
 const TABLE: u32 = 4096;
 
 /// The coordinator's port for clients.
@@ -134,15 +135,16 @@ pub fn build(links: &Links) -> Result<(), TestbedError> {
         if links.ecn.is_some() {
             settings(&name, &["tcp_ecn=1"])?;
         }
-        // Not every system lets namespaces choose cubic. On links as short as these, reno behaves like it.
+        // Not every system lets namespaces choose cubic. On links as short as these, reno behaves
+        // like it.
         settings(&name, &["tcp_congestion_control=cubic"])
             .or_else(|_| settings(&name, &["tcp_congestion_control=reno"]))?;
     }
     Ok(())
 }
 
-/// What `ip` does in a switch's namespace. The link between leaf and spine has the addresses 10.78.LEAF.2*SPINE and the
-/// next one.
+/// What `ip` does in a switch's namespace. The link between leaf and spine has the addresses
+/// 10.78.LEAF.2*SPINE and the next one.
 fn addresses_and_routes(switch: Switch, links: &Links) -> String {
     let coordinator = coordinator_address();
     let mut lines = "link set lo up\n".to_owned();
@@ -180,9 +182,9 @@ fn addresses_and_routes(switch: Switch, links: &Links) -> String {
     lines + &routes
 }
 
-/// Connects or cuts a host's link. To cut it, both ends send to an address that no interface has. As with a cable that
-/// is cut behind a switch, neither end notices; if an interface were down, the switch or the host would answer that
-/// the destination is unreachable.
+/// Connects or cuts a host's link. To cut it, both ends send to an address that no interface has.
+/// As with a cable that is cut behind a switch, neither end notices; if an interface were down, the
+/// switch or the host would answer that the destination is unreachable.
 pub fn set_link(links: &Links, host: u32, up: bool) -> Result<(), TestbedError> {
     let ends = [
         (links.switch_of(host).name(), format!("10.77.{host}.2 dev h{host}")),
@@ -207,10 +209,11 @@ fn settings(name: &str, settings: &[&str]) -> Result<(), TestbedError> {
     run(&["ip", "netns", "exec", name, "sh", "-e"], &lines.collect::<String>()).map(|_| ())
 }
 
-/// The queues at a link's end. First come messages to the coordinator and acknowledgements without data, which would
-/// otherwise wait behind data; then the DSCP classes, the highest first. Each class is guaranteed a hundredth of the
-/// link, so none starves. With `queues`, these many serve the marks that senders choose among, and plain traffic is in
-/// the first: nobody who marks packets may push it aside.
+/// The queues at a link's end. First come messages to the coordinator and acknowledgements without
+/// data, which would otherwise wait behind data; then the DSCP classes, the highest first. Each
+/// class is guaranteed a hundredth of the link, so none starves. With `queues`, these many serve
+/// the marks that senders choose among, and plain traffic is in the first: nobody who marks packets
+/// may push it aside.
 fn shape(device: &str, link_bps: f64, queue: u32, queues: Option<u32>) -> String {
     let rate = |part: f64| format!("{}bit", (link_bps * part).max(8.0) as u64);
     let (all, little) = (rate(1.0), rate(0.01));
@@ -251,8 +254,8 @@ fn shape(device: &str, link_bps: f64, queue: u32, queues: Option<u32>) -> String
     lines
 }
 
-/// Has background traffic leave its host first. Otherwise it would wait in the host's own long queue, and take less of
-/// the link than it should.
+/// Has background traffic leave its host first. Otherwise it would wait in the host's own long
+/// queue, and take less of the link than it should.
 fn background_first(device: &str) -> String {
     format!(
         "filter add dev {device} parent 1: protocol ip prio 1 u32 match ip protocol 17 0xff \

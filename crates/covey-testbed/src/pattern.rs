@@ -1,5 +1,5 @@
-//! The bytes of flows. Each flow has bytes of its own, and no two positions of a flow look alike: the receiver notices
-//! bytes that are lost, doubled or exchanged.
+//! The bytes of flows. Each flow has bytes of its own, and no two positions of a flow look alike:
+//! the receiver notices bytes that are lost, doubled or exchanged.
 
 use std::cell::RefCell;
 use std::future::poll_fn;
@@ -30,8 +30,8 @@ thread_local! {
 }
 
 impl Pattern {
-    /// The pattern, the same in all processes. Compressors, LZ4 above all, reduce it to the share `ratio` of its bytes;
-    /// a ratio of 1 leaves nothing to compress.
+    /// The pattern, the same in all processes. Compressors, LZ4 above all, reduce it to the share
+    /// `ratio` of its bytes; a ratio of 1 leaves nothing to compress.
     pub fn new(ratio: f64) -> Pattern {
         // xorshift64 is random enough here.
         let mut state = 0x9e37_79b9_7f4a_7c15_u64;
@@ -147,7 +147,8 @@ mod tests {
                     assert!(covey_codec::pack(codec, chunk, &mut packed));
                 }
                 let found = packed.len() as f64 / data.len() as f64;
-                // The pattern is made for LZ4; other compressors encode zeros in slightly more or fewer bytes.
+                // The pattern is made for LZ4; other compressors encode zeros in slightly more or
+                // fewer bytes.
                 let tolerance = if codec == CodecName::Lz4 { 0.01 } else { 0.04 };
                 assert!((found - ratio).abs() < tolerance, "{ratio} by {}: {found}", codec.name());
             }

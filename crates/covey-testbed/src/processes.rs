@@ -24,8 +24,8 @@ pub struct Process {
 }
 
 impl Process {
-    /// Starts a process in a group of its own: signals from the terminal do not reach it. Its output goes to `listener`,
-    /// with a number.
+    /// Starts a process in a group of its own: signals from the terminal do not reach it. Its
+    /// output goes to `listener`, with a number.
     pub fn start(
         name: impl Into<String>,
         command: &mut Command,
@@ -71,8 +71,8 @@ impl Process {
     /// Seconds of CPU that the process has used so far; 0 if the system does not report them.
     pub fn cpu_s(&self) -> f64 {
         let stat = std::fs::read_to_string(format!("/proc/{}/stat", self.child.id()));
-        // User and system time, in ticks, are the 12th and 13th field after the name, which ends with the last
-        // parenthesis.
+        // User and system time, in ticks, are the 12th and 13th field after the name, which ends
+        // with the last parenthesis.
         let stat = stat.unwrap_or_default();
         let after = stat.rsplit_once(')').map_or("", |(_, after)| after);
         let ticks = after.split_whitespace().skip(11).take(2);

@@ -1,4 +1,5 @@
-//! One contender on one trace: starts the processes, lets coflows arrive, and records when their flows have arrived.
+//! One contender on one trace: starts the processes, lets coflows arrive, and records when their
+//! flows have arrived.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::SocketAddr;
@@ -35,11 +36,11 @@ pub struct Found {
     pub unsettled: usize,
     /// Seconds from the first arrival to the last end.
     pub wall_s: f64,
-    /// Seconds that decisions of receivers took until packets were marked at senders, where nobody is in charge; the last
-    /// 4,096 of each host, in no order.
+    /// Seconds that decisions of receivers took until packets were marked at senders, where nobody
+    /// is in charge; the last 4,096 of each host, in no order.
     pub decision_delays_s: Vec<f64>,
-    /// The coflow and the flow of each flow that the coordinator was seen to put into a coflow, and the number of that
-    /// coflow, where applications name none.
+    /// The coflow and the flow of each flow that the coordinator was seen to put into a coflow, and
+    /// the number of that coflow, where applications name none.
     pub groups: Vec<(u32, u32, u64)>,
     /// CPU seconds of the coordinator.
     pub coordinator_cpu_s: f64,
@@ -78,7 +79,8 @@ fn check(workload: &Workload) -> Result<(), TestbedError> {
     Ok(())
 }
 
-/// Replays a trace. Calls `progress` with the number of coflows that have ended since the last call.
+/// Replays a trace. Calls `progress` with the number of coflows that have ended since the last
+/// call.
 ///
 /// # Errors
 /// A process fails, a flow arrives changed or not at all, or the replay takes too long.
@@ -319,7 +321,8 @@ impl<'a> Run<'a> {
             // No running host could deregister the coflow.
             return Ok(());
         }
-        // The framework's driver runs where the first flow begins, or at the beginning of another flow.
+        // The framework's driver runs where the first flow begins, or at the beginning of another
+        // flow.
         let mut drivers = coflow.flows.iter().map(|flow| flow.src);
         let Some(driver) = drivers.find(|&host| cluster.is_alive(host)) else { return Ok(()) };
         match self.replay.scheduler {
@@ -449,7 +452,8 @@ impl<'a> Run<'a> {
         Ok(())
     }
 
-    /// Waits until the coordinator has acknowledged all ends. Returns the number of hosts with ends that it has not.
+    /// Waits until the coordinator has acknowledged all ends. Returns the number of hosts with ends
+    /// that it has not.
     fn settle(
         &self,
         cluster: &mut Cluster<'_>,
@@ -481,8 +485,8 @@ impl<'a> Run<'a> {
         Ok(all)
     }
 
-    /// Sends a line to some of the hosts that run, and waits for the answer of each. Returns the number of hosts that
-    /// have not answered in time.
+    /// Sends a line to some of the hosts that run, and waits for the answer of each. Returns the
+    /// number of hosts that have not answered in time.
     fn ask(
         &self,
         cluster: &mut Cluster<'_>,

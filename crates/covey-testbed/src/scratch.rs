@@ -1,7 +1,7 @@
 //! The folder of a replay, with keys that no longer count when it is over.
 //!
-//! A process that is killed cannot remove its folder. So it holds a lock there, and the next replay removes the
-//! folders whose locks nobody holds.
+//! A process that is killed cannot remove its folder. So it holds a lock there, and the next replay
+//! removes the folders whose locks nobody holds.
 
 use std::fs::{self, File};
 use std::io;

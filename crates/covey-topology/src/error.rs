@@ -5,7 +5,8 @@ use covey_trace::TraceError;
 /// Why a text names no network.
 #[derive(Debug, thiserror::Error)]
 pub enum TopologyError {
-    /// The text is invalid. The message says what was expected and found, but not in which argument.
+    /// The text is invalid. The message says what was expected and found, but not in which
+    /// argument.
     #[error("{0}")]
     Spec(String),
     /// The topology file cannot be read or is invalid. The message names file, line and field.

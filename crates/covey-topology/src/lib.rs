@@ -1,8 +1,9 @@
 //! Networks as users name them, for every front end.
 //!
-//! [`Network::open`] makes a network from a text such as `fat-tree:k=8,ecmp=pair` or `file:site.txt`.
-//! [`Network::place`] makes hosts of that network from the ports of a trace. [`Tier::loads`] says how busy a
-//! workload keeps its links, and [`LinkLoad::all`] says it of each link.
+//! [`Network::open`] makes a network from a text such as `fat-tree:k=8,ecmp=pair` or
+//! `file:site.txt`. [`Network::place`] makes hosts of that network from the ports of a trace.
+//! [`Tier::loads`] says how busy a workload keeps its links, and [`LinkLoad::all`] says it of each
+//! link.
 //!
 //! ```
 //! use covey_topology::{Network, Tier};

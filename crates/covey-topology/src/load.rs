@@ -5,8 +5,8 @@ use covey_core::{Fabric, LinkId, PortId};
 use covey_trace::Workload;
 use serde::Serialize;
 
-/// The load of the links of one tier. The time for which a link is busy is the bytes of all flows that cross
-/// it, divided by its capacity: the least time in which it can carry them.
+/// The load of the links of one tier. The time for which a link is busy is the bytes of all flows
+/// that cross it, divided by its capacity: the least time in which it can carry them.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Tier {
     /// Name of the tier, such as `edge up`.
@@ -35,7 +35,8 @@ pub struct LinkLoad {
 }
 
 impl LinkLoad {
-    /// The load of each link of `fabric`, in the order of [`Tier::loads`]. The ports of `workload` are hosts.
+    /// The load of each link of `fabric`, in the order of [`Tier::loads`]. The ports of `workload`
+    /// are hosts.
     ///
     /// # Panics
     /// If the workload has more ports than the network.
@@ -52,8 +53,8 @@ impl LinkLoad {
 }
 
 impl Tier {
-    /// The load of each tier of `fabric`, in the order in which an upward flow meets them: hosts' links up,
-    /// inner links by number, hosts' links down. The ports of `workload` are hosts.
+    /// The load of each tier of `fabric`, in the order in which an upward flow meets them: hosts'
+    /// links up, inner links by number, hosts' links down. The ports of `workload` are hosts.
     ///
     /// # Panics
     /// If the workload has more ports than the network.

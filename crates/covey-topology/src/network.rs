@@ -27,18 +27,18 @@ pub struct Network {
 }
 
 impl Network {
-    /// The network that `spec` names, for a trace of `ports` ports. Links carry `rate` bytes per second
-    /// unless the text or file says otherwise. The forms, with defaults:
+    /// The network that `spec` names, for a trace of `ports` ports. Links carry `rate` bytes per
+    /// second unless the text or file says otherwise. The forms, with defaults:
     ///
     /// - `big-switch[:place=pack]`: `ports` hosts, and only their links limit rates;
     /// - `fat-tree:k=8[,oversub=1,ecmp=flow,place=spread,seed=1,latency=0]`, see [`FatTree`];
     /// - `leaf-spine:leaves=8,spines=4,hosts=16[,uplink=10gbps,ecmp=flow,place=spread,seed=1,latency=0]`
     ///   with `hosts` hosts at each leaf, see [`LeafSpine`];
-    /// - `file:PATH[,ecmp=flow,place=pack,seed=1]`, see [`read`](crate::read). The path ends before the
-    ///   first of the parameters that no other text follows, so it may contain commas.
+    /// - `file:PATH[,ecmp=flow,place=pack,seed=1]`, see [`read`](crate::read). The path ends before
+    ///   the first of the parameters that no other text follows, so it may contain commas.
     ///
-    /// `ecmp` is `flow`, `pair`, `modulo` or, except for a file, `spray` ([`EcmpMode`]); `place` is a
-    /// [`Place`].
+    /// `ecmp` is `flow`, `pair`, `modulo` or, except for a file, `spray` ([`EcmpMode`]); `place` is
+    /// a [`Place`].
     ///
     /// # Errors
     /// [`TopologyError::Spec`] for an unknown name or parameter or a value out of range;
@@ -84,9 +84,9 @@ impl Network {
         !self.fabric.inner_links().is_empty()
     }
 
-    /// The workload with hosts of this network as its ports. Every other property stays, also the order of
-    /// coflows and flows. Also returns a line about ports that share a host (or racks that share a switch)
-    /// because there are more of them than hosts.
+    /// The workload with hosts of this network as its ports. Every other property stays, also the
+    /// order of coflows and flows. Also returns a line about ports that share a host (or racks that
+    /// share a switch) because there are more of them than hosts.
     pub fn place(&self, workload: Workload) -> (Workload, Option<String>) {
         let (workload, folded) = self.place.apply(workload, &self.fabric);
         (workload, folded.map(|line| format!("{}: {line}", self.spec)))

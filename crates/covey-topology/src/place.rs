@@ -8,13 +8,13 @@ use covey_trace::{ClusterEvent, Coflow, Happening, Part, Workload};
 pub enum Place {
     /// Port `p` is host `p`.
     Pack,
-    /// Ports go round the edge switches: port 0 is the first host of the first switch, port 1 the first
-    /// host of the second, and so on.
+    /// Ports go round the edge switches: port 0 is the first host of the first switch, port 1 the
+    /// first host of the second, and so on.
     Spread,
-    /// A port is a rack: rack `r` is edge switch `r`, and each flow from or to the rack uses the next of
-    /// its hosts. A rack has a counter for sending and one for receiving. Flows are dealt coflow by coflow
-    /// in the order of the trace; within a coflow receiver by receiver, in the order of their first flows,
-    /// and in the order of the trace for one receiver.
+    /// A port is a rack: rack `r` is edge switch `r`, and each flow from or to the rack uses the
+    /// next of its hosts. A rack has a counter for sending and one for receiving. Flows are dealt
+    /// coflow by coflow in the order of the trace; within a coflow receiver by receiver, in the
+    /// order of their first flows, and in the order of the trace for one receiver.
     Rack,
 }
 
@@ -23,8 +23,8 @@ impl Place {
     pub(crate) const ALL: [(&'static str, Place); 3] =
         [("pack", Place::Pack), ("spread", Place::Spread), ("rack", Place::Rack)];
 
-    /// The workload on the hosts of `fabric`, as its ports. Returns a line about ports that share a host,
-    /// or racks that share a switch, if there are more of them than hosts or switches.
+    /// The workload on the hosts of `fabric`, as its ports. Returns a line about ports that share a
+    /// host, or racks that share a switch, if there are more of them than hosts or switches.
     pub(crate) fn apply(
         self,
         mut workload: Workload,
@@ -85,7 +85,8 @@ fn rename(workload: &mut Workload, hosts: &[u32]) {
     move_events(workload, host);
 }
 
-/// Makes what happens to a port happen to its hosts. A flow that moves to a port goes to the first of them.
+/// Makes what happens to a port happen to its hosts. A flow that moves to a port goes to the first
+/// of them.
 fn move_events<'a>(workload: &mut Workload, hosts: impl Fn(u32) -> &'a [u32]) {
     let events = std::mem::take(&mut workload.events);
     for ClusterEvent { at_s, what } in events {

@@ -1,8 +1,8 @@
 //! Measures docs/identify.md: how well coflows are identified on the rungs of the
 //! ladder, and how fast live flows are. Prints Markdown.
 //!
-//! `ladder accuracy TRACE` and `ladder speed`. TRACE is as on the command line. Metrics are learned from
-//! `builtin:fb-like` of another seed, with another mix of frameworks and applications.
+//! `ladder accuracy TRACE` and `ladder speed`. TRACE is as on the command line. Metrics are learned
+//! from `builtin:fb-like` of another seed, with another mix of frameworks and applications.
 
 use std::collections::VecDeque;
 use std::error::Error;
@@ -12,7 +12,8 @@ use covey_identify::{
 };
 use covey_trace::observe::{Arrivals, Framework, LADDER, Labelled, Rung};
 
-/// The rung to learn from: other seed, density, noise, mix and number of applications than any rung tested.
+/// The rung to learn from: other seed, density, noise, mix and number of applications than any rung
+/// tested.
 const TRAINING: Rung = Rung {
     name: "training",
     arrivals: Arrivals::Denser(15.0),
@@ -101,8 +102,8 @@ fn start_alone(labelled: &Labelled, gap_s: f64) -> Accuracies {
     accuracy(&groups, &labelled.coflows)
 }
 
-/// The gap, in seconds, with which start times alone find most of these flows' coflows: the highest sum of F1 per
-/// flow and per coflow.
+/// The gap, in seconds, with which start times alone find most of these flows' coflows: the highest
+/// sum of F1 per flow and per coflow.
 fn best_gap_s(labelled: &Labelled) -> f64 {
     let gaps = (0..45).map(|k| 1e-6 * 1.5_f64.powi(k));
     let score = |found: Accuracies| found.per_flow.f1() + found.per_coflow.f1();
@@ -143,8 +144,9 @@ fn speed() -> Result<(), Box<dyn Error>> {
     Ok(())
 }
 
-/// Flows start in order; each ends when `LIVE` others have started since. Calls `compare` now and then with
-/// the live flows. Returns the number of events and of refreshes, and the time without comparisons.
+/// Flows start in order; each ends when `LIVE` others have started since. Calls `compare` now and
+/// then with the live flows. Returns the number of events and of refreshes, and the time without
+/// comparisons.
 fn live(
     labelled: &Labelled,
     every_s: f64,

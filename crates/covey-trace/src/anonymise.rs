@@ -7,15 +7,17 @@ use covey_identify::Address;
 use crate::records::Records;
 use crate::workload::Workload;
 
-/// Number `place` of `count`, from 1, behind a word. All have the same length, so that their order is that of the places.
+/// Number `place` of `count`, from 1, behind a word. All have the same length, so that their order
+/// is that of the places.
 fn numbered(word: &str, place: usize, count: usize) -> String {
     let width = count.to_string().len();
     format!("{word}-{:0width$}", place + 1)
 }
 
 impl Workload {
-    /// The same workload without names that say whose it is: hosts are `host-1` and so on in order of their ports,
-    /// coflows, jobs and tenants `coflow-1`, `job-1`, `tenant-1` in the order in which the trace names them.
+    /// The same workload without names that say whose it is: hosts are `host-1` and so on in order
+    /// of their ports, coflows, jobs and tenants `coflow-1`, `job-1`, `tenant-1` in the order in
+    /// which the trace names them.
     #[must_use]
     pub fn anonymised(mut self) -> Workload {
         let hosts = self.hosts.len();
@@ -53,8 +55,8 @@ impl Renamed {
 }
 
 impl Records {
-    /// The same records without names: hosts are `host-1` and so on in order of their addresses and names, labels
-    /// `coflow-1` in order of their first records.
+    /// The same records without names: hosts are `host-1` and so on in order of their addresses and
+    /// names, labels `coflow-1` in order of their first records.
     #[must_use]
     pub fn anonymised(mut self) -> Records {
         let mut hosts: Vec<Address> =

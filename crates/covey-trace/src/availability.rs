@@ -77,8 +77,8 @@ impl Availability {
     }
 
     /// Reads comma-separated values under the header `port,from_s,share`: from that second of the
-    /// trace's clock on, the port's processor has that share. A port of `*` means all ports. `name` names
-    /// the source in messages.
+    /// trace's clock on, the port's processor has that share. A port of `*` means all ports. `name`
+    /// names the source in messages.
     ///
     /// # Errors
     /// An error of a line, with its number and field.

@@ -104,8 +104,8 @@ pub fn quote(text: &str) -> String {
     format!("\"{}\"", escape(text, 40))
 }
 
-/// Whether a terminal shows a character, and nothing else becomes of it: it is no control character, and none that
-/// changes the direction of the text or is invisible.
+/// Whether a terminal shows a character, and nothing else becomes of it: it is no control
+/// character, and none that changes the direction of the text or is invisible.
 pub fn is_printable(c: char) -> bool {
     let is_format = matches!(c,
         '\u{ad}' | '\u{61c}' | '\u{180e}' | '\u{200b}'..='\u{200f}' | '\u{2028}'..='\u{202e}'
@@ -113,7 +113,8 @@ pub fn is_printable(c: char) -> bool {
     !c.is_control() && !is_format
 }
 
-/// `text` with characters escaped that are not [printable](is_printable), cut after `max` characters.
+/// `text` with characters escaped that are not [printable](is_printable), cut after `max`
+/// characters.
 pub(crate) fn escape(text: &str, max: usize) -> String {
     let mut shown = String::new();
     for (i, c) in text.chars().enumerate() {

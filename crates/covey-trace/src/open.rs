@@ -13,8 +13,8 @@ use crate::workload::Workload;
 
 /// What a workload is read from: traces, or flow records.
 ///
-/// Each item is what a command line names: `-` is standard input, `builtin:NAME[:key=value,…]` a [`builtin`] trace, and
-/// any other text the name of a file.
+/// Each item is what a command line names: `-` is standard input, `builtin:NAME[:key=value,…]` a
+/// [`builtin`] trace, and any other text the name of a file.
 #[derive(Debug, Clone, Default)]
 pub struct Source {
     /// The traces, or the files of flow records. Several are laid on one clock, as one workload.
@@ -49,13 +49,13 @@ impl Source {
 
     /// Reads all items. `notes` gets each line about what was guessed, merged or left out.
     ///
-    /// Several traces are one workload: a host of the same name, or a port of the same number, is the same. The flow
-    /// records of several files are read as those of one. A label of flow records is a coflow; without any, coflows are
-    /// found as `covey identify` finds them.
+    /// Several traces are one workload: a host of the same name, or a port of the same number, is
+    /// the same. The flow records of several files are read as those of one. A label of flow
+    /// records is a coflow; without any, coflows are found as `covey identify` finds them.
     ///
     /// # Errors
-    /// Those of [`read_noting`](crate::read_noting) and [`builtin`]; if some items are traces and others flow
-    /// records, or only some traces name hosts.
+    /// Those of [`read_noting`](crate::read_noting) and [`builtin`]; if some items are traces and
+    /// others flow records, or only some traces name hosts.
     pub fn open(&self, notes: &mut dyn FnMut(&str)) -> Result<Workload, TraceError> {
         let options = Options { columns: self.columns.clone(), ..Options::default() };
         let mut records = Reader::new(options);
@@ -79,7 +79,8 @@ impl Source {
     }
 }
 
-/// What a file seems to be, by its first line, if it has flows without tasks: a trace, or flow records.
+/// What a file seems to be, by its first line, if it has flows without tasks: a trace, or flow
+/// records.
 pub fn flows_in(file: &str) -> Option<&'static str> {
     let file = BufReader::new(File::open(Path::new(file)).ok()?);
     let mut source = decompressed(file).ok()?;

@@ -9,7 +9,8 @@ use crate::moment::{Moment, OnClock};
 pub struct Workload {
     /// Number of ports; every `src` and `dst` is below it.
     pub ports: u32,
-    /// Names of the hosts at the ports, from port 0 on. An empty name is none, as are those behind the last.
+    /// Names of the hosts at the ports, from port 0 on. An empty name is none, as are those behind
+    /// the last.
     pub hosts: Vec<String>,
     /// The moment from which arrivals count, on the clock of the trace. What is read from a file
     /// has its first arrival there.
@@ -47,8 +48,8 @@ pub struct Coflow {
     pub attempts: Vec<Attempt>,
 }
 
-/// How small compression makes the flows of a coflow. By default, as small as the codec of the policy
-/// makes any flow.
+/// How small compression makes the flows of a coflow. By default, as small as the codec of the
+/// policy makes any flow.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Compressible {
     /// Whether the application has switched compression off for the coflow.
@@ -60,8 +61,8 @@ pub struct Compressible {
 }
 
 impl Compressible {
-    /// Compressed bytes for each raw byte of a flow, if that is known. It is 1 if the flow is not to be
-    /// compressed.
+    /// Compressed bytes for each raw byte of a flow, if that is known. It is 1 if the flow is not
+    /// to be compressed.
     pub fn ratio_of(&self, flow: u32) -> Option<f64> {
         let own = self.own_ratios();
         let found = own.binary_search_by_key(&flow, |&(flow, _)| flow);
@@ -79,8 +80,8 @@ impl Compressible {
     }
 }
 
-/// A flow that carries the same bytes as an earlier one, for one from another replica. The first attempt of a transfer to
-/// end makes the others needless: they are cancelled.
+/// A flow that carries the same bytes as an earlier one, for one from another replica. The first
+/// attempt of a transfer to end makes the others needless: they are cancelled.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Attempt {
     /// Index of the flow in [`Coflow::flows`].
@@ -89,8 +90,8 @@ pub struct Attempt {
     pub of: u32,
 }
 
-/// A flow whose sender or receiver fails. The bytes that it has sent are lost, and it starts again. A flow
-/// that has ended or not started is not affected.
+/// A flow whose sender or receiver fails. The bytes that it has sent are lost, and it starts again.
+/// A flow that has ended or not started is not affected.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Restart {
     /// Index of the flow in [`Coflow::flows`].
@@ -113,7 +114,8 @@ pub struct Flow {
 }
 
 impl Workload {
-    /// A workload whose arrivals count from the zero of the clock, on a cluster that stays as it is.
+    /// A workload whose arrivals count from the zero of the clock, on a cluster that stays as it
+    /// is.
     pub fn new(ports: u32, coflows: Vec<Coflow>) -> Self {
         Self { ports, hosts: Vec::new(), origin: Moment::ZERO, coflows, events: Vec::new() }
     }
@@ -155,8 +157,8 @@ impl Workload {
         OnClock { origin: self.origin, seconds }
     }
 
-    /// Whether nothing happens to flows but that they start, restart and end: there are no events, and each flow is the
-    /// only attempt of its transfer.
+    /// Whether nothing happens to flows but that they start, restart and end: there are no events,
+    /// and each flow is the only attempt of its transfer.
     pub fn is_static(&self) -> bool {
         self.events.is_empty() && self.coflows.iter().all(|coflow| coflow.attempts.is_empty())
     }

@@ -178,7 +178,8 @@ fn azure_security_groups() {
     assert_eq!(shown(&found), flows);
     assert_eq!((found.repairs.open_before, found.repairs.out_of_order), (1, 0));
     assert_eq!(found.repairs.passed_over["denied traffic"], 1);
-    // A flow may begin in one file and end in another, whatever their order, and may be in two files.
+    // A flow may begin in one file and end in another, whatever their order, and may be in two
+    // files.
     let parts = [group(&STATES[1..]), group(&STATES[..2])];
     let parts = records(&[&parts[0], &parts[1]]);
     assert_eq!(

@@ -1,5 +1,5 @@
-//! What collectors write, and how it is put together: outputs behind each other, options that add words, ordinary
-//! records of no use, flows that exporters cut.
+//! What collectors write, and how it is put together: outputs behind each other, options that add
+//! words, ordinary records of no use, flows that exporters cut.
 
 use covey_trace::records::{Columns, Options, Reader, Records, Stitch};
 use proptest::prelude::*;
@@ -316,8 +316,8 @@ fn whole_flows() -> impl Strategy<Value = Vec<(u16, u64, u64)>> {
 }
 
 proptest! {
-    /// An exporter cuts flows at its timeout, a second one sees a part of them a little later, and records come in any
-    /// order. The flows come out as they were.
+    /// An exporter cuts flows at its timeout, a second one sees a part of them a little later, and
+    /// records come in any order. The flows come out as they were.
     #[test]
     fn cut_flows_come_out_whole(flows in whole_flows(), timeout in 20..70_u64, seed in any::<u64>()) {
         let header = "first,last,src,sport,dst,dport,proto,bytes,exporter\n";
@@ -421,7 +421,8 @@ fn connections_that_were_open_before_the_first_sample() {
     // As old as the time between two samples.
     let aged = samples("", "", " busy:900ms");
     assert_eq!(shown(&records(&aged)), ["0 (5, 7337, 6) 4000000 for 0.2"]);
-    // It ends before the second sample: what it sent is unknown, unless it can have been sent in between.
+    // It ends before the second sample: what it sent is unknown, unless it can have been sent in
+    // between.
     let once = |sent: &str| {
         format!(
             "1700000000\n{HEAD}ESTAB 0 0 10.0.0.1:5 10.0.0.2:7337\n\t rto:204 bytes_sent:{sent}\n1700000000.1\n{HEAD}"

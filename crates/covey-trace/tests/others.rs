@@ -74,7 +74,8 @@ fn weights_stand_behind_the_id() {
 
 #[test]
 fn a_line_that_fits_both_ways_is_read_as_the_others() {
-    // With a weight: coflow 5 arrives after 2 ms, from 7 to 3. Without: after 100 ms, from 1 and 7 to 3.
+    // With a weight: coflow 5 arrives after 2 ms, from 7 to 3. Without: after 100 ms, from 1 and 7
+    // to 3.
     let both = "5 100 2 1 7 1 3:4\n";
     let (with, _) = parse(&format!("9 2\n{both}6 1 0 1 2 1 3:4\n"));
     let found: Vec<_> = with.coflows.iter().map(|c| (c.weight, c.arrival_s, c.width())).collect();
@@ -244,7 +245,8 @@ fn a_byte_order_mark_is_no_part_of_a_file() {
 }
 
 proptest! {
-    /// Lines of numbers in the shapes of all formats give a one-line error, or a workload that survives writing.
+    /// Lines of numbers in the shapes of all formats give a one-line error, or a workload that
+    /// survives writing.
     #[test]
     fn any_lines_give_an_error_or_a_workload(
         header in prop::option::of("(3|3 2|Nodes 4|Connections 2)"),

@@ -101,7 +101,8 @@ fn samples_of_ss() {
         shown(&found),
         [
             "100.5 ::1:33540 ::1:45672 6 700 101.5 -",
-            // It was open before: 70,000 - 500 were sent once up to the first sample, more than up to the second.
+            // It was open before: 70,000 - 500 were sent once up to the first sample, more than up
+            // to the second.
             "100.5 127.0.0.1:44132 127.0.0.1:45671 6 20500 102.5 -",
             "102.5 127.0.0.1:44132 127.0.0.1:45671 6 10 - -",
         ]

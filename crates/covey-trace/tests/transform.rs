@@ -452,7 +452,8 @@ fn tenants_that_cannot_be_dealt_are_refused() {
     assert_eq!(by, Err("by: expected job, coflow or split, found \"users\"".to_owned()));
 }
 
-/// Stream's text has 85 % of coflows below 1 GB and 8 % above 10 GB, in the trace that it had: here 80 and 10.
+/// Stream's text has 85 % of coflows below 1 GB and 8 % above 10 GB, in the trace that it had: here
+/// 80 and 10.
 #[facebook_test]
 fn classes_of_stream_on_facebook() {
     let trace = facebook();

@@ -22,7 +22,8 @@ pub struct Question {
     pub link_rates: String,
     /// The network, in a form of [`Setup::fabric`].
     pub fabric: String,
-    /// Number of hosts, onto which those of each application are put in turn; `None` for the hosts by name.
+    /// Number of hosts, onto which those of each application are put in turn; `None` for the hosts
+    /// by name.
     pub hosts: Option<u32>,
     /// The policies; comparisons are with `fair`, or else the first.
     pub policies: String,
@@ -340,8 +341,9 @@ impl<'a> Cluster<'a> {
         })
     }
 
-    /// The application with index `k` under a row. Where another codec's bytes are a range, the replay that hides
-    /// fetching takes the most and the other one the least, so that the two differ most.
+    /// The application with index `k` under a row. Where another codec's bytes are a range, the
+    /// replay that hides fetching takes the most and the other one the least, so that the two
+    /// differ most.
     fn placed(&self, k: usize, row: &Row, offset_s: f64, overlap: Overlap) -> Placed<'a> {
         let model = &self.models[k];
         let factors = model.coflows.iter().map(|coflow| {

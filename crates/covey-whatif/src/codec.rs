@@ -6,8 +6,9 @@ use covey_spark::Application;
 
 use crate::model::Fetches;
 
-/// The codecs of Spark, each with the bytes that it writes for each byte that `lz4` writes: the least and the most over
-/// the kinds of rows of `scripts/spark/Codecs.java`. A test compares them with docs/whatif.md.
+/// The codecs of Spark, each with the bytes that it writes for each byte that `lz4` writes: the
+/// least and the most over the kinds of rows of `scripts/spark/Codecs.java`. A test compares them
+/// with docs/whatif.md.
 const CODECS: [(&str, Range); 5] = [
     ("lz4", [1.0, 1.0]),
     ("lzf", [0.87, 1.03]),
@@ -55,8 +56,9 @@ pub fn codecs(list: &str) -> Result<Vec<String>, Error> {
         .collect()
 }
 
-/// Bytes on the wire under another codec for each byte of a log that used `used`: the least and the most. Exact for no
-/// compression where the log has the raw bytes; `None` if the codec in use is unknown.
+/// Bytes on the wire under another codec for each byte of a log that used `used`: the least and the
+/// most. Exact for no compression where the log has the raw bytes; `None` if the codec in use is
+/// unknown.
 pub(crate) fn factors(used: &str, to: &str, coflow: &Fetches) -> Option<Range> {
     if to == LOGGED || to == used {
         return Some([1.0, 1.0]);
@@ -73,7 +75,8 @@ pub(crate) fn factors(used: &str, to: &str, coflow: &Fetches) -> Option<Range> {
 mod tests {
     use super::*;
 
-    /// The last two lines of the page's table are the least and the most, in the order of its heading.
+    /// The last two lines of the page's table are the least and the most, in the order of its
+    /// heading.
     #[test]
     fn ranges_are_those_of_the_measurement() {
         let page = include_str!("../../../docs/whatif.md");

@@ -1,4 +1,5 @@
-//! What scheduling, another codec or a faster network would have saved, by replaying event logs of applications.
+//! What scheduling, another codec or a faster network would have saved, by replaying event logs of
+//! applications.
 //!
 //! ```no_run
 //! use covey_experiment::Silent;

@@ -14,7 +14,8 @@ use crate::replay::{Fetching, Placed};
 /// Intervals of equal length in which uses are averaged.
 const INTERVALS: usize = 120;
 
-/// The use of the links of `hosts`, which has their names, in a replay that has settled on `schedules`.
+/// The use of the links of `hosts`, which has their names, in a replay that has settled on
+/// `schedules`.
 ///
 /// # Errors
 /// Those of [`Experiment::run`].

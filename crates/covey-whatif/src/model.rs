@@ -1,12 +1,16 @@
-//! An application as a graph of causes: what each task, stage and job waited for, and how long after that it began.
+//! An application as a graph of causes: what each task, stage and job waited for, and how long
+//! after that it began.
 //!
-//! A replay changes how long tasks take; the graph says what follows. All times are in seconds after the start of the
-//! application.
+//! A replay changes how long tasks take; the graph says what follows. All times are in seconds
+//! after the start of the application.
 //!
-//! - A task keeps its slot of its executor. If the slot was busy when the stage was submitted, the task starts when the
-//!   task before it on the slot has ended; else it starts some time after its stage was submitted.
-//! - A stage is submitted some time after its last parent has ended, or after its job was submitted.
-//! - A job is submitted some time after the last stage that had ended by then: the driver waited for it.
+//! - A task keeps its slot of its executor. If the slot was busy when the stage was submitted, the
+//!   task starts when the task before it on the slot has ended; else it starts some time after its
+//!   stage was submitted.
+//! - A stage is submitted some time after its last parent has ended, or after its job was
+//!   submitted.
+//! - A job is submitted some time after the last stage that had ended by then: the driver waited
+//!   for it.
 
 use std::collections::BTreeMap;
 
@@ -30,7 +34,8 @@ pub struct Task {
     pub before: Option<usize>,
     /// Whether the slot was busy when the stage was submitted.
     pub slot_was_busy: bool,
-    /// Seconds from the end of the task before it, if the slot was busy, or else from the submission of its stage.
+    /// Seconds from the end of the task before it, if the slot was busy, or else from the
+    /// submission of its stage.
     pub lag_s: f64,
     /// Seconds that it computed: from launch to finish, without the wait for fetches.
     pub compute_s: f64,
@@ -222,7 +227,8 @@ impl Stages {
         (0..self.list.len()).filter(|&index| self.list[index].id.0 == id).collect()
     }
 
-    /// What begins at `by_ms` was caused by the last stage that had ended by then, or by the start of the application.
+    /// What begins at `by_ms` was caused by the last stage that had ended by then, or by the start
+    /// of the application.
     fn last_ended_by(&self, by_ms: u64, start_ms: u64) -> After {
         let ended = self.list.iter().enumerate().filter(|(_, times)| times.ended_ms <= by_ms);
         let last = ended.max_by_key(|(index, times)| (times.ended_ms, *index));
@@ -233,8 +239,8 @@ impl Stages {
         }
     }
 
-    /// The jobs that ran a stage, and the job of each stage: of several that name it the last one that was submitted
-    /// before it.
+    /// The jobs that ran a stage, and the job of each stage: of several that name it the last one
+    /// that was submitted before it.
     fn jobs(
         &self,
         it: &Application,
@@ -276,7 +282,8 @@ impl Stages {
         (jobs, of_stage.into_iter().map(|(index, (_, id))| (index, index_of[&id])).collect())
     }
 
-    /// The tasks in order of their launches, each on a slot of its executor, and the place of each task of the log.
+    /// The tasks in order of their launches, each on a slot of its executor, and the place of each
+    /// task of the log.
     fn tasks(&self, it: &Application) -> (Vec<Task>, Vec<usize>) {
         let mut stage_of = vec![0; it.tasks.len()];
         for (index, times) in self.list.iter().enumerate() {

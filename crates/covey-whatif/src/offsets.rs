@@ -17,7 +17,8 @@ pub enum Offsets {
     Random(u32),
 }
 
-/// The longest time without an application, in seconds. Replays of logs of many days would be inexact without.
+/// The longest time without an application, in seconds. Replays of logs of many days would be
+/// inexact without.
 const GAP_S: f64 = 3600.0;
 /// Draws at most.
 const MAX_DRAWS: u32 = 1_000;

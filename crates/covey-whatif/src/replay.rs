@@ -1,10 +1,10 @@
-//! Replays applications on a network in a closed loop: tasks take slots, fetch and compute, so that a slower or faster
-//! network moves all that follows.
+//! Replays applications on a network in a closed loop: tasks take slots, fetch and compute, so that
+//! a slower or faster network moves all that follows.
 //!
-//! The simulator takes fetches with their starts, and says when they end. The schedule takes the times of fetches, and
-//! says when they start. A replay alternates between the two until nothing moves: then the starts are those that follow
-//! from the ends. It gets there because causes come before effects: what is right up to some time stays right, and with
-//! it the next starts.
+//! The simulator takes fetches with their starts, and says when they end. The schedule takes the
+//! times of fetches, and says when they start. A replay alternates between the two until nothing
+//! moves: then the starts are those that follow from the ends. It gets there because causes come
+//! before effects: what is right up to some time stays right, and with it the next starts.
 
 use covey_experiment::{Error, Experiment, Progress, Setup};
 use covey_trace::{Coflow, Flow, Workload};
@@ -15,10 +15,11 @@ use crate::schedule::Schedule;
 /// How a task's fetching and computing go together. Logs do not say; the truth is between the two.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Overlap {
-    /// A task computes on what it has while it fetches the rest: it takes the longer of the two times, and waits of the
-    /// log would have vanished on a fast enough network.
+    /// A task computes on what it has while it fetches the rest: it takes the longer of the two
+    /// times, and waits of the log would have vanished on a fast enough network.
     Whole,
-    /// A task computes when it has all: it takes the sum of the two times, and at least the log's wait.
+    /// A task computes when it has all: it takes the sum of the two times, and at least the log's
+    /// wait.
     None,
 }
 
@@ -54,7 +55,8 @@ pub struct Replayed {
     pub schedules: Vec<Schedule>,
     /// Rounds until nothing moved.
     pub rounds: u32,
-    /// The largest move of a task's start in the last round, in seconds; above [`TOLERANCE_S`] if it never settled.
+    /// The largest move of a task's start in the last round, in seconds; above [`TOLERANCE_S`] if
+    /// it never settled.
     pub moved_s: f64,
 }
 

@@ -1,4 +1,5 @@
-//! When tasks, stages and jobs of an application begin and end, if each task takes as long as it is said to.
+//! When tasks, stages and jobs of an application begin and end, if each task takes as long as it is
+//! said to.
 
 use crate::model::{After, Model};
 
@@ -54,8 +55,8 @@ impl Model {
 }
 
 impl Model {
-    /// The largest difference between the end of a stage or job in a schedule and in the log, as a share of the
-    /// application's time.
+    /// The largest difference between the end of a stage or job in a schedule and in the log, as a
+    /// share of the application's time.
     pub fn error(&self, schedule: &Schedule) -> f64 {
         let stages =
             self.stages.iter().zip(&schedule.stages_s).map(|(a, b)| (a.logged_end_s - b[1]).abs());
@@ -65,7 +66,8 @@ impl Model {
     }
 }
 
-/// What is known of a schedule in the making. Causes come before what they cause, because they did so in the log.
+/// What is known of a schedule in the making. Causes come before what they cause, because they did
+/// so in the log.
 struct Clock<'a> {
     model: &'a Model,
     job_start_s: Vec<Option<f64>>,

@@ -43,8 +43,8 @@ pub struct Compare {
     /// Number of policies simulated at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
-    /// Compare on this many traces, which differ by their seed: that of --seed, and those after it. The table then says
-    /// how certain each difference is
+    /// Compare on this many traces, which differ by their seed: that of --seed, and those after it.
+    /// The table then says how certain each difference is
     #[arg(long, value_name = "N", conflicts_with_all = ["per_coflow", "jct_shares", "figures"])]
     seeds: Option<u64>,
 }

@@ -50,8 +50,8 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Checks before long work that all files can be written; returns the CSV files, one for each of
-    /// `labels`.
+    /// Checks before long work that all files can be written; returns the CSV files, one for each
+    /// of `labels`.
     pub fn check(&self, labels: &[&str]) -> Result<Tables, Failure> {
         let tables = Tables::in_folder(self.per_coflow.as_deref(), labels)?;
         if let Some(file) = &self.report {

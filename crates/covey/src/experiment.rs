@@ -40,20 +40,21 @@ pub struct Arguments {
     /// their arrival, and parents only affect their order (Aalo)
     #[arg(long, value_name = "BOOL", default_value_t = true, action = ArgAction::Set)]
     barrier: bool,
-    /// Seed for policies with a parameter `seed` and for builtin traces, unless they set their own, and for --rung
-    /// [default for --rung: 1]
+    /// Seed for policies with a parameter `seed` and for builtin traces, unless they set their own,
+    /// and for --rung [default for --rung: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// A rung of the ladder of `covey trace records`: changes when coflows arrive and flows start, and gives flows the
-    /// addresses and ports that policies without labels (coda) see; without one these see hosts and starts alone
+    /// A rung of the ladder of `covey trace records`: changes when coflows arrive and flows start,
+    /// and gives flows the addresses and ports that policies without labels (coda) see; without one
+    /// these see hosts and starts alone
     #[arg(long, value_name = "NAME")]
     rung: Option<String>,
-    /// The metric by which coda compares flows, a file that `covey identify --train` wrote [default: one that needs no
-    /// training]
+    /// The metric by which coda compares flows, a file that `covey identify --train` wrote
+    /// [default: one that needs no training]
     #[arg(long, value_name = "FILE")]
     metric: Option<PathBuf>,
-    /// Divide every link among the tenants of the trace by these weights; each has an instance of the policy
-    /// [default: tenants count for nothing]
+    /// Divide every link among the tenants of the trace by these weights; each has an instance of
+    /// the policy [default: tenants count for nothing]
     #[arg(long, value_name = "NAME=WEIGHT,…")]
     tenants: Option<String>,
 }
@@ -118,8 +119,8 @@ impl Arguments {
         outputs.into_iter().try_for_each(|(option, file)| self.input.check_apart(option, file))
     }
 
-    /// Makes the network, and reads the workload with the network's hosts as its ports. Says on standard
-    /// error if several ports of the trace share a host.
+    /// Makes the network, and reads the workload with the network's hosts as its ports. Says on
+    /// standard error if several ports of the trace share a host.
     pub fn open(&self) -> Result<Scene, Failure> {
         Ok(self.setup().open(&self.input.source()?, output::note)?)
     }

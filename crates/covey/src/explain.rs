@@ -141,7 +141,8 @@ impl Explain {
     }
 }
 
-/// Indices of the coflows with the longest completion times, the longest first; ties in order of the trace.
+/// Indices of the coflows with the longest completion times, the longest first; ties in order of
+/// the trace.
 fn slowest(outcome: &Outcome, count: usize) -> Vec<u32> {
     let mut all: Vec<(f64, u32)> =
         outcome.coflows.iter().map(covey_trace::results::CoflowOutcome::cct_s).zip(0..).collect();

@@ -42,17 +42,20 @@ Examples:
   covey trace records builtin:fb-like --rung mixed-denser | covey identify -
 docs/identify.md describes the formats, and what is repaired.")]
 pub struct Identify {
-    /// Flow records (also gzip and zstd ones), - for standard input; the order of files does not matter
+    /// Flow records (also gzip and zstd ones), - for standard input; the order of files does not
+    /// matter
     #[arg(required = true, value_name = "FILE")]
     files: Vec<String>,
-    /// The format, if it should not be recognised: csv, json, ss, nfdump, zeek, aws, gcp, azure or table
+    /// The format, if it should not be recognised: csv, json, ss, nfdump, zeek, aws, gcp, azure or
+    /// table
     #[arg(long, value_name = "FORMAT")]
     from: Option<String>,
-    /// The columns of another table, start=COLUMN,unit=ms,src=COLUMN,dst=COLUMN,… (docs/identify.md lists the keys)
+    /// The columns of another table, start=COLUMN,unit=ms,src=COLUMN,dst=COLUMN,… (docs/identify.md
+    /// lists the keys)
     #[arg(long, value_name = "MAP", conflicts_with = "from")]
     columns: Option<String>,
-    /// Put records of one five-tuple together across gaps of up to GAP, such as 5s; off puts none together
-    /// [default: 5s, where records show that an exporter cut them]
+    /// Put records of one five-tuple together across gaps of up to GAP, such as 5s; off puts none
+    /// together [default: 5s, where records show that an exporter cut them]
     #[arg(long, value_name = "GAP")]
     stitch: Option<String>,
     /// Pass over broken lines, and count them
@@ -73,7 +76,8 @@ pub struct Identify {
     /// The seed of the pairs of flows that --train draws
     #[arg(long, value_name = "N", default_value_t = 1, requires = "train")]
     seed: u64,
-    /// rough groups leaders of flows; dbscan compares all flows that start near each other, and is slow
+    /// rough groups leaders of flows; dbscan compares all flows that start near each other, and is
+    /// slow
     #[arg(long, value_enum, default_value = "rough")]
     algorithm: AlgorithmName,
     /// Flows within the radius that make a flow the core of a group; with 1 all flows are cores
@@ -91,7 +95,8 @@ pub struct Identify {
     /// Take the names of hosts, labels and files out of all results, so that they can be shared
     #[arg(long)]
     anonymise: bool,
-    /// Write the groups as a trace of coflows, whose ports are the hosts; - for standard output, without the table
+    /// Write the groups as a trace of coflows, whose ports are the hosts; - for standard output,
+    /// without the table
     #[arg(short, long, value_name = "TRACE")]
     output: Option<PathBuf>,
     /// Write a CSV file with the host of each port of the trace

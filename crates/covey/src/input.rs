@@ -14,11 +14,13 @@ pub struct Input {
     /// builtin:NAME[:key=value,…]; several are one workload, on one clock
     #[arg(required = true, value_name = "TRACE")]
     trace: Vec<String>,
-    /// The columns of a table of flows, start=COLUMN,src=COLUMN,dst=COLUMN,bytes=COLUMN,coflow=COLUMN,…
-    /// (docs/identify.md lists the keys) [default: columns with common names]
+    /// The columns of a table of flows,
+    /// start=COLUMN,src=COLUMN,dst=COLUMN,bytes=COLUMN,coflow=COLUMN,… (docs/identify.md lists the
+    /// keys) [default: columns with common names]
     #[arg(long, value_name = "MAP")]
     columns: Option<String>,
-    /// Take the names of hosts, coflows, jobs, tenants and files out of all results, so that they can be shared
+    /// Take the names of hosts, coflows, jobs, tenants and files out of all results, so that they
+    /// can be shared
     #[arg(long)]
     anonymise: bool,
 }

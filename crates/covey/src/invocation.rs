@@ -1,7 +1,7 @@
 //! How this process was started.
 //!
-//! In Python the arguments of the process are Python's, so the caller of [`main`](crate::main) gives those of the
-//! command.
+//! In Python the arguments of the process are Python's, so the caller of [`main`](crate::main)
+//! gives those of the command.
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,8 @@ struct Invocation {
     program: PathBuf,
 }
 
-/// Remembers the arguments, from the name of the program on, and the file that starts the command once more.
+/// Remembers the arguments, from the name of the program on, and the file that starts the command
+/// once more.
 pub fn remember(arguments: Vec<OsString>, program: PathBuf) {
     INVOCATION.get_or_init(|| Invocation { arguments, program });
 }
@@ -31,7 +32,8 @@ pub fn arguments() -> Vec<OsString> {
     INVOCATION.get().map_or_else(Vec::new, |it| it.arguments.clone())
 }
 
-/// The command line, for a user who repeats it. With `--anonymise` it has no arguments, which may be names.
+/// The command line, for a user who repeats it. With `--anonymise` it has no arguments, which may
+/// be names.
 pub fn command() -> String {
     let arguments = || INVOCATION.get().into_iter().flat_map(|it| it.arguments.iter().skip(1));
     if arguments().any(|argument| argument == "--anonymise") {

@@ -36,8 +36,9 @@ mod whatif;
 use std::ffi::OsString;
 use std::path::PathBuf;
 
-/// Runs a command line in a process that does nothing else; returns the exit status. The first of the arguments is the
-/// name of the program. `program` is the file that starts the command once more: the testbed does so for each host.
+/// Runs a command line in a process that does nothing else; returns the exit status. The first of
+/// the arguments is the name of the program. `program` is the file that starts the command once
+/// more: the testbed does so for each host.
 #[must_use]
 pub fn main(arguments: Vec<OsString>, program: PathBuf) -> u8 {
     failure::report_panics();

@@ -13,8 +13,8 @@ fn main() -> ExitCode {
     ExitCode::from(covey::main(arguments, program))
 }
 
-/// Has the command of the Python package run the command line if a policy is a class in a file of Python, such as
-/// `./mine.py:LeastServed`. Nothing if none is, or if there is no such package.
+/// Has the command of the Python package run the command line if a policy is a class in a file of
+/// Python, such as `./mine.py:LeastServed`. Nothing if none is, or if there is no such package.
 fn in_python(arguments: &[OsString]) -> Option<ExitCode> {
     let is_class = |argument: &OsString| argument.to_string_lossy().contains(".py:");
     let rest = arguments.get(1..).filter(|rest| rest.iter().any(is_class))?;

@@ -21,7 +21,8 @@ pub fn time(argument: &str, text: &str) -> Result<f64, Failure> {
     }
 }
 
-/// A time within two others, in seconds. These are written as a user would write them, such as `["10ms", "60min"]`.
+/// A time within two others, in seconds. These are written as a user would write them, such as
+/// `["10ms", "60min"]`.
 pub fn time_within(argument: &str, text: &str, [min, max]: [&str; 2]) -> Result<f64, Failure> {
     let read = |text: &str| {
         let time = units::parse_duration(text);

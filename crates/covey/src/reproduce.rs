@@ -75,8 +75,8 @@ pub struct Reproduce {
     /// Measure with real flows between emulated hosts
     #[arg(long, group = "replay")]
     testbed: bool,
-    /// With --testbed: replay only every Nth coflow; for Stream, an Nth of the coflows; for Swallow,
-    /// every Nth application
+    /// With --testbed: replay only every Nth coflow; for Stream, an Nth of the coflows; for
+    /// Swallow, every Nth application
     #[arg(long, value_name = "N", default_value_t = 1, requires = "testbed")]
     pub every: usize,
     /// Print one JSON object instead of text

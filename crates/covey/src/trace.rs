@@ -55,7 +55,8 @@ struct Info {
     /// Also print how busy the trace keeps the links of this network, by tier
     #[arg(long, value_name = "FABRIC")]
     fabric: Option<String>,
-    /// Speed of each port in each direction, with --fabric: 1gbps, 100mbps, 128MiB/s [default: 1gbps]
+    /// Speed of each port in each direction, with --fabric: 1gbps, 100mbps, 128MiB/s [default:
+    /// 1gbps]
     #[arg(long, alias = "link-rate", value_name = "RATE", requires = "fabric")]
     port_rate: Option<String>,
     /// Write a CSV file with a row for each link of the network

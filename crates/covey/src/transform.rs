@@ -239,7 +239,8 @@ Examples:
         #[arg(long, value_name = "N", default_value_t = 20)]
         group: usize,
     },
-    /// Divide coflows into several waves of senders (Aalo 7.3, Table 4) or of flows (Stream, Table 2)
+    /// Divide coflows into several waves of senders (Aalo 7.3, Table 4) or of flows (Stream, Table
+    /// 2)
     #[command(after_help = "\
 At most 2, 3 or 4 waves: 90/10, 81/9/10 or 81/9/4/6 % of coflows have 1/2/3/4. With --of flows, so
 many percent of each coflow's flows are in the first/second/third/fourth wave.
@@ -313,7 +314,8 @@ Examples:
         #[arg(long, default_value = "q42")]
         shape: String,
     },
-    /// Let hosts and links fail and return, flows move, begin again or be cancelled, and have second attempts
+    /// Let hosts and links fail and return, flows move, begin again or be cancelled, and have
+    /// second attempts
     #[command(after_help = "\
 Failures and repairs of each host and link are exponential; everything that fails returns. Flows of a host or link that
 is away wait. A second attempt comes from another port; the first of two to end makes the other needless. Apply other

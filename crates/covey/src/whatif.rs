@@ -41,14 +41,15 @@ pub struct WhatIf {
     /// The network, as in `covey simulate`
     #[arg(long, value_name = "FABRIC", default_value = FABRIC)]
     fabric: String,
-    /// Number of hosts, which applications share in turn [default: hosts of the same name are the same]
+    /// Number of hosts, which applications share in turn [default: hosts of the same name are the
+    /// same]
     #[arg(long, value_name = "N")]
     hosts: Option<NonZeroU32>,
     /// The policies, each NAME[:key=value,…]; gains are over fair, or else over the first
     #[arg(long, value_name = "LIST", default_value = "fair,covey,sebf")]
     policies: String,
-    /// Starts of several applications: clock for those of the logs, random:N for N draws, or a time for each such
-    /// as 0s,30s
+    /// Starts of several applications: clock for those of the logs, random:N for N draws, or a time
+    /// for each such as 0s,30s
     #[arg(long, value_name = "OFFSETS", default_value = "clock")]
     offsets: String,
     /// Other codecs of shuffles to try: lz4, lzf, snappy, zstd, none
@@ -60,10 +61,12 @@ pub struct WhatIf {
     /// Print one JSON object instead of tables
     #[arg(long)]
     json: bool,
-    /// Take the names of hosts, applications and files out of all results, so that they can be shared
+    /// Take the names of hosts, applications and files out of all results, so that they can be
+    /// shared
     #[arg(long)]
     anonymise: bool,
-    /// Write the coflows of a single log as a trace, with its arrivals; - for standard output, without the tables
+    /// Write the coflows of a single log as a trace, with its arrivals; - for standard output,
+    /// without the tables
     #[arg(short, long, value_name = "TRACE")]
     output: Option<PathBuf>,
     /// Write a CSV file with the times of each job

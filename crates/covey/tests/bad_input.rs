@@ -385,7 +385,8 @@ fn times_of_the_live_system() {
     assert_eq!(folder.names(), ["tiny.txt"]);
 }
 
-/// Values with which a coordinator, an agent or a relay could not work are refused before anything is made.
+/// Values with which a coordinator, an agent or a relay could not work are refused before anything
+/// is made.
 #[test]
 fn nonsense_for_the_live_system() {
     let folder = TestFolder::new();

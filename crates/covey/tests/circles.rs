@@ -1,15 +1,17 @@
 //! No modules of a crate use each other in a circle.
 //!
 //! A module uses another one if
-//! - it imports an item that the other one defines. An import through a re-export counts for the module that defines
-//!   the item: `use super::X` is an import of the parent only if the parent itself defines X;
+//! - it imports an item that the other one defines. An import through a re-export counts for the
+//!   module that defines the item: `use super::X` is an import of the parent only if the parent
+//!   itself defines X;
 //! - it imports the other module by name, as in `use crate::alloc`, or all that is in it (`*`);
 //! - a field, a parameter or a result has a type of the other module.
 //!
-//! Paths that are written out in the body of a function do not count. Modules of tests do not count either.
+//! Paths that are written out in the body of a function do not count. Modules of tests do not count
+//! either.
 //!
-//! So a `mod.rs` or `lib.rs` that only declares and re-exports is in no circle. It is in a circle if it defines an item
-//! that its children import, and uses its children.
+//! So a `mod.rs` or `lib.rs` that only declares and re-exports is in no circle. It is in a circle
+//! if it defines an item that its children import, and uses its children.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -142,8 +144,8 @@ impl Modules {
         }
     }
 
-    /// What a path in `module` leads to; nothing if it leads out of the crate. `steps` limits how many names are
-    /// looked up, because imports may lead to themselves through a `*`.
+    /// What a path in `module` leads to; nothing if it leads out of the crate. `steps` limits how
+    /// many names are looked up, because imports may lead to themselves through a `*`.
     fn find(&self, module: Module, path: &[String], steps: usize) -> Option<Target> {
         let steps = steps.checked_sub(1)?;
         let mut at = module;
@@ -163,7 +165,8 @@ impl Modules {
         Some(Target::Module(at))
     }
 
-    /// A function may have the name of a module: it is meant by the last name of a path (`is_last`) only.
+    /// A function may have the name of a module: it is meant by the last name of a path (`is_last`)
+    /// only.
     fn name(&self, module: Module, name: &str, is_last: bool, steps: usize) -> Option<Target> {
         let names = &self.0[module];
         let item = names.items.contains(name).then_some(Target::ItemOf(module));

@@ -1,4 +1,5 @@
-//! Traces on a clock that starts in 1970: results are those from 0, and outputs have the trace's own times.
+//! Traces on a clock that starts in 1970: results are those from 0, and outputs have the trace's
+//! own times.
 
 use serde_json::Value;
 

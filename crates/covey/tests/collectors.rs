@@ -1,8 +1,8 @@
-//! `covey identify` on what real collectors write about three transfers of known size: nfcapd and nfdump with
-//! softflowd, and `ss` with five sets of options.
+//! `covey identify` on what real collectors write about three transfers of known size: nfcapd and
+//! nfdump with softflowd, and `ss` with five sets of options.
 //!
-//! Without these programs the tests say so and pass; with `TOOLS=yes`, as `.ci/run` sets it where it can install
-//! them, they fail. Softflowd needs root. `scripts/tools.sh` installs all of them.
+//! Without these programs the tests say so and pass; with `TOOLS=yes`, as `.ci/run` sets it where
+//! it can install them, they fail. Softflowd needs root. `scripts/tools.sh` installs all of them.
 
 use std::io::{BufRead, BufReader, Read, Write};
 use std::net::{TcpListener, TcpStream, UdpSocket};

@@ -1,11 +1,11 @@
-//! The pages: their links lead to existing targets, what they name of the code exists, their lines are short,
-//! and their code blocks are run or marked as not run.
+//! The pages: their links lead to existing targets, what they name of the code exists, their lines
+//! are short, and their code blocks are run or marked as not run.
 //!
 //! A marker stands on the line before each code block:
 //!
 //! - `<!-- run -->`: the test runs the block with bash, in a folder that all blocks of the page
-//!   share. The folder has a small `trace.txt`, and the event logs that `scripts/example-logs.sh` writes;
-//!   `covey` is the program under test.
+//!   share. The folder has a small `trace.txt`, and the event logs that `scripts/example-logs.sh`
+//!   writes; `covey` is the program under test.
 //! - `<!-- run, exit 2 -->`: the same, and the block ends with that status.
 //! - `<!-- output -->`: lines that the block before it printed. `<!-- output of: COMMAND -->` names
 //!   another command. The program may print more lines, and more words at the end of a line.
@@ -326,6 +326,37 @@ fn lines_are_short() {
     let readme = fs::read_to_string(top().join("README.md")).unwrap();
     assert!(readme.lines().count() <= 150, "README.md has at most 150 lines");
     assert!(long.is_empty(), "these lines have more than 120 columns:\n{long}");
+}
+
+/// The files in a folder and below with this ending.
+fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        if path.is_dir() {
+            files(&path, ending, found);
+        } else if path.extension().is_some_and(|it| it == ending) {
+            found.push(path);
+        }
+    }
+}
+
+/// Tables, drawings, and words that are longer than half a line may be longer.
+#[test]
+fn comments_are_short() {
+    let mut all = Vec::new();
+    files(&top().join("crates"), "rs", &mut all);
+    let mut long = String::new();
+    for path in all {
+        let text = fs::read_to_string(&path).unwrap();
+        for (number, line) in (1..).zip(text.lines()) {
+            let is_prose = line.trim_start().starts_with("//") && !line.contains(['|', '─']);
+            let has_long_word = line.split_whitespace().any(|word| word.chars().count() > 50);
+            if is_prose && !has_long_word && line.chars().count() > 100 {
+                writeln!(long, "{}:{number}", path.display()).unwrap();
+            }
+        }
+    }
+    assert!(long.is_empty(), "these comments have more than 100 columns:\n{long}");
 }
 
 /// Runs commands in `folder`; returns their status and output.

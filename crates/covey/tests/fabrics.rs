@@ -99,8 +99,8 @@ fn wrong_networks_are_refused_in_one_line() {
     assert_eq!(refused, "--fabric: expected big-switch with --sim coflowsim, found 'fat-tree:k=4'");
 }
 
-/// Every host sends 1 MiB to the host at distance 8. Remainders choose one core for all four hosts of a pod, so each
-/// flow has a quarter of a link; sprayed, each has a whole one.
+/// Every host sends 1 MiB to the host at distance 8. Remainders choose one core for all four hosts
+/// of a pod, so each flow has a quarter of a link; sprayed, each has a whole one.
 #[test]
 fn choices_without_a_hash_polarise() {
     let folder = TestFolder::new();
@@ -121,7 +121,8 @@ fn choices_without_a_hash_polarise() {
 #[test]
 fn shares_by_size_divide_the_links_of_switches() {
     let folder = TestFolder::new();
-    // Two leaves with two hosts each and one uplink of half a port: both flows cross it, and end together.
+    // Two leaves with two hosts each and one uplink of half a port: both flows cross it, and end
+    // together.
     folder.write("two.txt", "4 1\n0 0 2 0 1 2 2:1.0 3:3.0\n");
     let fabric = "leaf-spine:leaves=2,spines=1,hosts=2,uplink=4Mbps,place=pack";
     let arguments = ["simulate", "two.txt", "--policy", "wss", "--json", "--port-rate", "8Mbps"];

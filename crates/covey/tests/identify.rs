@@ -346,7 +346,8 @@ fn policies_are_simulated_on_a_rung() {
         assert!(means(&rung).iter().zip(means(&other)).all(|(a, b)| *a != b), "{rung} {other}");
     }
 
-    // Policies that know coflows run on the same workload: its flows, as records with labels, are those of the rung.
+    // Policies that know coflows run on the same workload: its flows, as records with labels, are
+    // those of the rung.
     let starts = |file: &str, column: usize| {
         let text = folder.read(file);
         let mut starts: Vec<f64> = (text.lines().skip(1))

@@ -1,4 +1,5 @@
-//! The page of a comparison in a browser: what is chosen stands in its address, and the page shows it.
+//! The page of a comparison in a browser: what is chosen stands in its address, and the page shows
+//! it.
 //!
 //! Skipped where there is no Chromium.
 

@@ -1,5 +1,5 @@
-//! `covey simulate --trace-out`, read back by the wire format of protobuf alone. A test of the Python package reads it by
-//! Perfetto's own schema.
+//! `covey simulate --trace-out`, read back by the wire format of protobuf alone. A test of the
+//! Python package reads it by Perfetto's own schema.
 
 use std::collections::BTreeMap;
 use std::fs;

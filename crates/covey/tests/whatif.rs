@@ -19,7 +19,8 @@ fn json(text: &str) -> Value {
     serde_json::from_str(text).expect("JSON")
 }
 
-/// The rows of the replays: link rate, policy, and the share of time that is saved, at least and at most.
+/// The rows of the replays: link rate, policy, and the share of time that is saved, at least and at
+/// most.
 fn gains(found: &Value) -> Vec<(f64, String, [f64; 2])> {
     let rows = found["replays"].as_array().expect("a list");
     let row = |row: &Value| {

@@ -1,5 +1,6 @@
-//! Any bytes give a one-line error, or flow records of which no flow is lost: neither in groups, nor in a
-//! workload, nor when they are written and read again. The options are those that the first byte names.
+//! Any bytes give a one-line error, or flow records of which no flow is lost: neither in groups,
+//! nor in a workload, nor when they are written and read again. The options are those that the
+//! first byte names.
 
 #![allow(dead_code, reason = "not every target needs all of it")]
 

@@ -1,4 +1,5 @@
-//! The agent's state machine: messages of the coordinator and progress of flows come in, messages go out.
+//! The agent's state machine: messages of the coordinator and progress of flows come in, messages
+//! go out.
 
 use std::borrow::Cow;
 use std::collections::{BTreeMap, BTreeSet};
@@ -53,8 +54,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// The agent of the host that is `port` of the fabric. `token` is its credential where there is no
-    /// mutual TLS.
+    /// The agent of the host that is `port` of the fabric. `token` is its credential where there is
+    /// no mutual TLS.
     pub fn new(port: u32, token: Vec<u8>) -> Agent {
         Agent {
             port,
@@ -75,14 +76,16 @@ impl Agent {
         }
     }
 
-    /// For a host that sees which flows are open and what they send: flows that do not use their rate lose it.
+    /// For a host that sees which flows are open and what they send: flows that do not use their
+    /// rate lose it.
     #[must_use]
     pub fn with_watch(mut self) -> Agent {
         self.watch = Some(Watch::default());
         self
     }
 
-    /// For a host that has these addresses. A coordinator that finds coflows by itself knows by them where flows go.
+    /// For a host that has these addresses. A coordinator that finds coflows by itself knows by
+    /// them where flows go.
     #[must_use]
     pub fn with_addresses(mut self, addresses: Vec<IpAddr>) -> Agent {
         self.addresses = addresses;
@@ -104,8 +107,8 @@ impl Agent {
         }
     }
 
-    /// Takes the seconds of a processor that compressing has taken since the last call. They count as idle: flows
-    /// may go on being compressed.
+    /// Takes the seconds of a processor that compressing has taken since the last call. They count
+    /// as idle: flows may go on being compressed.
     pub fn take_compressed_s(&mut self) -> f64 {
         self.compression.take_used_s()
     }
@@ -131,9 +134,10 @@ impl Agent {
         self.schedule.flows()
     }
 
-    /// The flows to serve: those of the schedule, and idle ones at a low rate that shows when they send again. A flow
-    /// that has changed its coflow is listed under each of its names, because an application may know it by any. Of
-    /// flows that no application has named, those are listed that the coordinator has taken; at rate 0 if they wait.
+    /// The flows to serve: those of the schedule, and idle ones at a low rate that shows when they
+    /// send again. A flow that has changed its coflow is listed under each of its names, because an
+    /// application may know it by any. Of flows that no application has named, those are listed
+    /// that the coordinator has taken; at rate 0 if they wait.
     pub fn served(&self) -> Cow<'_, BTreeMap<FlowName, Service>> {
         let flows = self.schedule.services();
         let idle = self.watch.iter().flat_map(Watch::idle);
@@ -165,8 +169,8 @@ impl Agent {
         keys.iter().flat_map(|key| self.names.local(self.names.present(*key))).collect()
     }
 
-    /// Number of schedules dropped because they were not newer than what this agent knows: a message was repeated,
-    /// or a coordinator that has been replaced still speaks.
+    /// Number of schedules dropped because they were not newer than what this agent knows: a
+    /// message was repeated, or a coordinator that has been replaced still speaks.
     pub fn dropped(&self) -> u64 {
         self.schedule.dropped()
     }
@@ -197,8 +201,8 @@ impl Agent {
         self.schedule.forget_numbers();
     }
 
-    /// Handles a message of the coordinator. `out` receives the messages to send. Returns whether the flows to serve
-    /// may have changed.
+    /// Handles a message of the coordinator. `out` receives the messages to send. Returns whether
+    /// the flows to serve may have changed.
     ///
     /// # Errors
     /// When the coordinator has ended the session.
@@ -362,11 +366,13 @@ impl Agent {
         true
     }
 
-    /// Handles `progress` of the flows up to `now_s`, on any clock that never goes back. `out` receives the messages
-    /// to send. Returns whether the flows to serve ([`Agent::served`]) have changed.
+    /// Handles `progress` of the flows up to `now_s`, on any clock that never goes back. `out`
+    /// receives the messages to send. Returns whether the flows to serve ([`Agent::served`]) have
+    /// changed.
     pub fn happened(&mut self, progress: &Progress, now_s: f64, out: &mut Vec<FromAgent>) -> bool {
         self.now_s = now_s;
-        // Before what flows are asked for: their applications hear first whether they are opened wrongly.
+        // Before what flows are asked for: their applications hear first whether they are opened
+        // wrongly.
         if self.welcome.is_some_and(|welcome| welcome.version >= OPENINGS) {
             say(progress.openings.iter().copied(), FromAgent::Opened, out);
         }
@@ -414,8 +420,8 @@ impl Agent {
         self.welcome.is_some_and(|welcome| welcome.groups)
     }
 
-    /// Follows the flows that no application has named. Returns what is left of `progress` if the coordinator is not
-    /// to hear of them.
+    /// Follows the flows that no application has named. Returns what is left of `progress` if the
+    /// coordinator is not to hear of them.
     fn follow_unnamed(&mut self, progress: &Progress) -> Option<Progress> {
         progress.appeared.iter().for_each(|flow| self.unnamed.appeared(flow, self.now_s));
         let is_left = |key: &FlowName| key.number().is_none();
@@ -429,8 +435,8 @@ impl Agent {
         rest
     }
 
-    /// Returns the changes in how flows are used, if there are any to report. Without a session there are none:
-    /// everything is said at the next welcome.
+    /// Returns the changes in how flows are used, if there are any to report. Without a session
+    /// there are none: everything is said at the next welcome.
     fn watch_progress(&mut self, progress: &Progress, now_s: f64) -> Option<Uses> {
         let watch = self.watch.as_mut()?;
         for &(key, is_open) in &progress.opened {
@@ -453,8 +459,8 @@ impl Agent {
         watch.take_news()
     }
 
-    /// Brings totals, schedule and ends up to date. Returns the flows that need no rate any more, and which of them have
-    /// passed it on.
+    /// Brings totals, schedule and ends up to date. Returns the flows that need no rate any more,
+    /// and which of them have passed it on.
     fn account(&mut self, progress: &Progress) -> (Vec<FlowName>, Vec<Passing>) {
         let (mut written, mut passed) = (Vec::new(), Vec::new());
         for &(key, _) in progress.opened.iter().filter(|(_, is_open)| !is_open) {
@@ -483,7 +489,8 @@ impl Agent {
             self.schedule.end(ended.key, heir);
             passed.extend(heir.map(|to| Passing { from: ended.key, to }));
             self.turns.closed(ended.key);
-            // A coordinator that joins again asks which of the flows are left that no application has named.
+            // A coordinator that joins again asks which of the flows are left that no application
+            // has named.
             if ended.key.number().is_none() || self.tells_of_unnamed() {
                 self.unacknowledged.insert(ended.key, ended);
             }
@@ -491,7 +498,8 @@ impl Agent {
         (written, passed)
     }
 
-    /// The flow that has the rate of a served flow from now on, which is `ending` with others. `None`: none waits.
+    /// The flow that has the rate of a served flow from now on, which is `ending` with others.
+    /// `None`: none waits.
     fn next(
         &self,
         key: FlowName,

@@ -37,8 +37,8 @@ fn schedule(version: u64, base: u64, set: &[(FlowName, f64)], removed: &[FlowNam
 const C: FlowName = FlowName::Key(FlowKey { coflow: 2, flow: 0 });
 const D: FlowName = FlowName::Key(FlowKey { coflow: 3, flow: 0 });
 
-/// An agent with flows that are open: A goes to port 7 and has a rate, C and D go there, too, and wait; B goes to port
-/// 8 and waits.
+/// An agent with flows that are open: A goes to port 7 and has a rate, C and D go there, too, and
+/// wait; B goes to port 8 and waits.
 fn in_turn() -> Agent {
     let mut agent = Agent::new(0, Vec::new()).with_watch();
     tell(&mut agent, welcome(VERSION));

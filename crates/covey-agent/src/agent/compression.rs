@@ -34,7 +34,8 @@ impl Compression {
         Processor { share: self.idle, compressors: self.compressors.clone() }
     }
 
-    /// A flow scheduled with `codec` has sent `bytes` more, for which `wire` bytes went over the wire.
+    /// A flow scheduled with `codec` has sent `bytes` more, for which `wire` bytes went over the
+    /// wire.
     pub fn count(&mut self, codec: Option<CodecName>, bytes: f64, wire: f64) {
         let compressor = self.compressors.iter().find(|it| Some(it.codec) == codec);
         if let Some(compressor) = compressor.filter(|_| wire < bytes) {

@@ -13,8 +13,8 @@ pub struct Proving {
 }
 
 impl Proving {
-    /// Says what there is to say in a session, if there is one. Without one nobody is asked: the enforcer knows that it
-    /// is over.
+    /// Says what there is to say in a session, if there is one. Without one nobody is asked: the
+    /// enforcer knows that it is over.
     pub fn say(&mut self, progress: &Progress, welcome: Option<Welcome>, out: &mut Vec<FromAgent>) {
         self.refused += progress.refused;
         self.unproven += progress.unproven;

@@ -6,8 +6,8 @@ use covey_proto::{FlowName, ReportThreshold, Sent};
 
 /// Totals of the flows that have not ended, and what is left to report of them.
 ///
-/// The coordinator asks for reports at an interval, and for a report of a coflow as soon as the coflow has sent
-/// as much as its *report threshold* since the last one.
+/// The coordinator asks for reports at an interval, and for a report of a coflow as soon as the
+/// coflow has sent as much as its *report threshold* since the last one.
 #[derive(Debug, Default)]
 pub struct Reports {
     sent: BTreeMap<FlowName, Sent>,
@@ -22,7 +22,8 @@ pub struct Reports {
 }
 
 impl Reports {
-    /// A flow has sent so much in total. Returns the bytes of the flow and the bytes on the wire that are new.
+    /// A flow has sent so much in total. Returns the bytes of the flow and the bytes on the wire
+    /// that are new.
     pub fn sent(&mut self, sent: Sent) -> (f64, f64) {
         let before = self.sent.insert(sent.key, sent);
         let (bytes, wire) = new_bytes(before, sent.bytes, sent.wire);
@@ -40,7 +41,8 @@ impl Reports {
         new_bytes(self.sent.remove(&key), bytes, wire)
     }
 
-    /// A flow has changed its coflow. The bytes that it has sent do not count towards its new coflow's threshold.
+    /// A flow has changed its coflow. The bytes that it has sent do not count towards its new
+    /// coflow's threshold.
     pub fn rename(&mut self, from: FlowName, to: FlowName) {
         if let Some(sent) = self.sent.remove(&from) {
             self.sent.insert(to, Sent { key: to, ..sent });
@@ -85,8 +87,8 @@ impl Reports {
         self.since_report.clear();
     }
 
-    /// Takes what is due at `now_s`: a list for each coflow that has reached its threshold, and one for the interval
-    /// `every_s` (0: there is none).
+    /// Takes what is due at `now_s`: a list for each coflow that has reached its threshold, and one
+    /// for the interval `every_s` (0: there is none).
     pub fn take_due(&mut self, now_s: f64, every_s: f64) -> Vec<Vec<Sent>> {
         let mut reached: Vec<u64> = Vec::new();
         for (&coflow, since) in &mut self.since_report {

@@ -10,20 +10,22 @@ use covey_proto::{Entry, FlowName, Passing, Schedule, Service};
 pub enum Update {
     /// The schedule is in force.
     Applied,
-    /// The schedule was not newer than the one held, or came from a coordinator that has been replaced.
+    /// The schedule was not newer than the one held, or came from a coordinator that has been
+    /// replaced.
     Dropped,
     /// The schedule is a difference to one that this agent does not hold.
     Gap,
 }
 
-/// The schedule in force, and the flows in it. It also stays in force while the coordinator is away.
+/// The schedule in force, and the flows in it. It also stays in force while the coordinator is
+/// away.
 #[derive(Debug, Default)]
 pub struct HeldSchedule {
     /// Epoch and version of the schedule; zeros if none has come.
     holds: (u64, u64),
     flows: BTreeMap<FlowName, Service>,
-    /// Flows that need nothing more, until a schedule removes them. A schedule that serves such a flow comes from a
-    /// coordinator that has not heard of it.
+    /// Flows that need nothing more, until a schedule removes them. A schedule that serves such a
+    /// flow comes from a coordinator that has not heard of it.
     written: BTreeMap<FlowName, Service>,
     /// Flows that have ended or need nothing more, each with the flow that has its rate.
     passed: BTreeMap<FlowName, FlowName>,
@@ -108,8 +110,8 @@ impl HeldSchedule {
         self.epoch = self.epoch.max(epoch);
     }
 
-    /// Replaces or changes the schedule. Flows for which `has_ended` holds are left out: the coordinator may not
-    /// have heard of their ends.
+    /// Replaces or changes the schedule. Flows for which `has_ended` holds are left out: the
+    /// coordinator may not have heard of their ends.
     pub fn update(&mut self, schedule: Schedule, has_ended: impl Fn(&FlowName) -> bool) -> Update {
         let Schedule { epoch, version, base, set, removed } = schedule;
         if epoch < self.epoch || (epoch, version) <= self.holds {
@@ -138,7 +140,8 @@ impl HeldSchedule {
         Update::Applied
     }
 
-    /// A flow's last bytes are in its socket: the flow needs no rate any more. `heir` has it from now on.
+    /// A flow's last bytes are in its socket: the flow needs no rate any more. `heir` has it from
+    /// now on.
     pub fn mark_written(&mut self, key: FlowName, heir: Option<FlowName>) {
         if let Some(service) = self.let_go(key, heir) {
             self.written.insert(key, service);
@@ -172,7 +175,8 @@ impl HeldSchedule {
         own
     }
 
-    /// The coordinator has heard that a flow has ended: schedules name it no more, but to remove it.
+    /// The coordinator has heard that a flow has ended: schedules name it no more, but to remove
+    /// it.
     pub fn acknowledged(&mut self, key: FlowName) {
         if !self.carried.contains_key(&key) {
             self.passed.remove(&key);

@@ -1,7 +1,8 @@
 //! Which flow is next, between two schedules.
 //!
-//! The coordinator says when coflows have their turn. When a flow ends, the next flow that is open here, waits, and goes
-//! to the same receiver has its rate: so much is reserved at the receiver until a schedule decides anew.
+//! The coordinator says when coflows have their turn. When a flow ends, the next flow that is open
+//! here, waits, and goes to the same receiver has its rate: so much is reserved at the receiver
+//! until a schedule decides anew.
 
 use std::collections::{BTreeMap, BTreeSet};
 

@@ -1,7 +1,7 @@
 //! Flows that the host sends and that no application has named.
 //!
-//! A coordinator that finds coflows by itself is told of them. Nobody holds them before it has taken them, nor while it
-//! is away.
+//! A coordinator that finds coflows by itself is told of them. Nobody holds them before it has
+//! taken them, nor while it is away.
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;

@@ -29,7 +29,8 @@ impl EnforcerInfo {
             }
             Make::Sockets(means) => listen(setup, means).await?,
             Make::Shaped(make) => {
-                // Before applications are let in: rules that an earlier agent left behind would slow them down.
+                // Before applications are let in: rules that an earlier agent left behind would
+                // slow them down.
                 let shaper = make(setup)?;
                 listen(setup, Means::Shaping).await?.with_shaper(shaper)
             }

@@ -247,7 +247,8 @@ fn an_agent_that_has_just_started_waits_for_its_keys() {
     assert_eq!(proof_in(&told), Some(Some(of_agent(UNREGISTERED))));
     let ask = FlowAsk { key: REGISTERED, direction: PUSHED, purpose: Purpose::Show };
     assert_eq!(proofs.take_asks(), [ask]);
-    // Without a coordinator it knows nothing, takes everything, and waits for longer with what begins here.
+    // Without a coordinator it knows nothing, takes everything, and waits for longer with what
+    // begins here.
     let mut proofs = Proofs::default();
     assert_eq!(asked(&mut proofs, REGISTERED), None);
     assert_eq!(checked(&mut proofs, REGISTERED, None), None);

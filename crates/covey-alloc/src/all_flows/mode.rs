@@ -76,8 +76,8 @@ impl AllFlows {
         self.mode == Mode::Classes
     }
 
-    /// A coflow has left; or nothing that was found out about it holds any more. Returns whether the plan can
-    /// still be read by its changes.
+    /// A coflow has left; or nothing that was found out about it holds any more. Returns whether
+    /// the plan can still be read by its changes.
     pub fn forget(&mut self, state: &State, id: CoflowId) -> bool {
         if self.mode == Mode::Classes {
             self.classes.forget(state, id);

@@ -147,8 +147,8 @@ impl PathQueues {
         self.leave_if_empty(queue);
     }
 
-    /// Removes the flow of a queue for which `is_it` returns true, of which there is at most one; and
-    /// the queue if that was its last flow.
+    /// Removes the flow of a queue for which `is_it` returns true, of which there is at most one;
+    /// and the queue if that was its last flow.
     pub fn remove(&mut self, queue: usize, is_it: impl Fn(&Member) -> bool) {
         self.queues[queue].remove(is_it);
         self.leave_if_empty(queue);

@@ -4,21 +4,21 @@
 //! Flows form a queue if they have the same path. Of such a queue only the first flow can
 //! run: what it takes fills one of its links.
 //!
-//! The first flow of a queue that does not run waits at one link that flows of higher priority fill;
-//! that other links may be full as well does not matter as long as this one is. When a flow ends or
-//! stops, its links have capacity again. Such a link offers it to the flows that wait there, highest
-//! priority first. A flow that finds another of its links filled before it goes to wait there. Else it
-//! is served: flows of lower priority on its links stop, it takes all that is free, and those that
-//! have stopped look again, as do flows that wait at their links. All offers are dealt with in one
-//! order of priority. So what flows of higher priority have is decided when a flow looks, and a
-//! priority that has been dealt with is not looked at again.
+//! The first flow of a queue that does not run waits at one link that flows of higher priority
+//! fill; that other links may be full as well does not matter as long as this one is. When a flow
+//! ends or stops, its links have capacity again. Such a link offers it to the flows that wait
+//! there, highest priority first. A flow that finds another of its links filled before it goes to
+//! wait there. Else it is served: flows of lower priority on its links stop, it takes all that is
+//! free, and those that have stopped look again, as do flows that wait at their links. All offers
+//! are dealt with in one order of priority. So what flows of higher priority have is decided when a
+//! flow looks, and a priority that has been dealt with is not looked at again.
 //!
 //! # Example
 //!
 //! Links a, b and c of 1 byte/s. Flow 1 crosses a and b, flow 2 crosses b and c, flow 3 crosses c;
 //! 1 goes before 2 and 2 before 3. Flow 1 runs, flow 2 waits at b and flow 3 runs. When 1 ends, b
-//! offers its capacity to flow 2. Its other link c is filled, but by flow 3, which is behind it: flow 3
-//! stops, flow 2 runs, and flow 3 waits at c.
+//! offers its capacity to flow 2. Its other link c is filled, but by flow 3, which is behind it:
+//! flow 3 stops, flow 2 runs, and flow 3 waits at c.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -91,8 +91,8 @@ struct Links {
     running: Vec<Vec<u32>>,
     /// Priority of the flow that has filled the link; the last one if the link is not full.
     filled_at: Vec<Priority>,
-    /// Queues whose first flows wait at the link. An entry counts if the queue's first flow still has
-    /// this priority and still waits there, as [`PriorityPaths::waits`] tells.
+    /// Queues whose first flows wait at the link. An entry counts if the queue's first flow still
+    /// has this priority and still waits there, as [`PriorityPaths::waits`] tells.
     waiting: Vec<BinaryHeap<Reverse<(Priority, u32)>>>,
     /// Whether the link is in [`PriorityPaths::looking`].
     is_offering: Vec<bool>,
@@ -224,9 +224,9 @@ impl PriorityPaths {
     /// Brings the priorities of flows that run, and among which something has happened, up to date
     /// with what is left of them.
     ///
-    /// They only rise, and so stay before all flows that they keep waiting. But where several share a
-    /// link, one may have overtaken another. Then the flows that were overtaken and those behind them
-    /// look again.
+    /// They only rise, and so stay before all flows that they keep waiting. But where several share
+    /// a link, one may have overtaken another. Then the flows that were overtaken and those behind
+    /// them look again.
     fn update_priorities(&mut self, state: &State) {
         for slot in 0..self.running.count() {
             let queue = self.running.queue[slot];
@@ -249,7 +249,8 @@ impl PriorityPaths {
                 }
             }
         }
-        // On all links before the first flow gives back: it would no longer be seen on its other links.
+        // On all links before the first flow gives back: it would no longer be seen on its other
+        // links.
         for &link in &self.shared {
             let running = &self.links.running[link as usize];
             self.overtaken.extend_from_slice(&running[self.in_order(link as usize)..]);
@@ -330,7 +331,8 @@ impl PriorityPaths {
         }
     }
 
-    /// The first flow that waits at a link looks for capacity, and others that wait there, as long as it is their turn.
+    /// The first flow that waits at a link looks for capacity, and others that wait there, as long
+    /// as it is their turn.
     fn offer_next(&mut self, link: u32) {
         self.links.is_offering[link as usize] = false;
         while let Some(&Reverse((priority, queue))) = self.links.waiting[link as usize].peek() {
@@ -348,8 +350,8 @@ impl PriorityPaths {
         }
     }
 
-    /// The first flow of a queue, which has this priority and does not run, takes what is free on its links; or it
-    /// waits at one that is filled before it.
+    /// The first flow of a queue, which has this priority and does not run, takes what is free on
+    /// its links; or it waits at one that is filled before it.
     fn find_capacity(&mut self, queue: usize, priority: Priority) {
         let links = self.queues.links(queue);
         let full = links.iter().find(|&&link| self.links.filled_at[link as usize] < priority);
@@ -410,8 +412,8 @@ impl PriorityPaths {
         priority
     }
 
-    /// The first flow of a queue, of which no link is filled before it, takes all that is free on its
-    /// links.
+    /// The first flow of a queue, of which no link is filled before it, takes all that is free on
+    /// its links.
     fn serve(&mut self, queue: usize, first: Member) {
         for k in 0..self.queues.links(queue).len() {
             self.clear_behind(self.queues.links(queue)[k] as usize, first.priority);

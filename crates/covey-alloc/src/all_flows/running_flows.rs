@@ -44,8 +44,8 @@ impl RunningFlows {
         &self.stopped
     }
 
-    /// Bytes left of the flows that run, in the order of [`RunningFlows::iter`], and their rates. To
-    /// be brought up to date before an allocation.
+    /// Bytes left of the flows that run, in the order of [`RunningFlows::iter`], and their rates.
+    /// To be brought up to date before an allocation.
     pub fn left_mut(&mut self) -> (&mut [f64], &[f64]) {
         (&mut self.left, &self.rate)
     }
@@ -80,8 +80,8 @@ impl RunningFlows {
         self.rate.push(flow.rate);
     }
 
-    /// Removes the flow in a slot, to which the last flow moves. Returns its priority, and the queue
-    /// of the flow that has moved.
+    /// Removes the flow in a slot, to which the last flow moves. Returns its priority, and the
+    /// queue of the flow that has moved.
     pub(super) fn remove(&mut self, slot: usize) -> (Priority, Option<u32>) {
         self.flow.swap_remove(slot);
         self.queue.swap_remove(slot);

@@ -31,11 +31,11 @@ pub struct Limit {
     pub link: usize,
 }
 
-/// All flows present, in classes ([`Layers::Classes`](covey_core::Layers::Classes)). One class of all flows is
-/// max-min fairness by flow in any fabric.
+/// All flows present, in classes ([`Layers::Classes`](covey_core::Layers::Classes)). One class of
+/// all flows is max-min fairness by flow in any fabric.
 ///
-/// The flows of one class on one path are a *bundle*. A bundle's rate is the water level of the link to
-/// which it is attached.
+/// The flows of one class on one path are a *bundle*. A bundle's rate is the water level of the
+/// link to which it is attached.
 #[derive(Debug, Default)]
 pub struct ClassShares {
     /// What a flow counts for.
@@ -55,14 +55,16 @@ pub struct ClassShares {
 }
 
 impl ClassShares {
-    /// No flows on links of these capacities. Flows share max-min, or links are divided in proportion to sizes.
+    /// No flows on links of these capacities. Flows share max-min, or links are divided in
+    /// proportion to sizes.
     pub(crate) fn clear(&mut self, measure: Measure, capacity: &[f64]) {
         self.measure = measure;
         self.membership.clear();
         self.bundles.clear(measure == Measure::Size);
         self.capacity.clear();
         self.capacity.extend_from_slice(capacity);
-        // A class begins with its first flow, in this run as in the first one: the results are equal to the last bit.
+        // A class begins with its first flow, in this run as in the first one: the results are
+        // equal to the last bit.
         self.begun = 0;
         self.bundle_of.iter_mut().for_each(Vec::clear);
         self.unsorted.clear();
@@ -273,7 +275,8 @@ impl ClassShares {
         self.measure
     }
 
-    /// The rate of each flow of a bundle, in bytes per second for each unit that the flow counts for.
+    /// The rate of each flow of a bundle, in bytes per second for each unit that the flow counts
+    /// for.
     pub fn rate_of(&self, bundle: u32) -> f64 {
         self.level(self.limit(bundle))
     }
@@ -290,7 +293,8 @@ impl ClassShares {
         })
     }
 
-    /// The bundles that were attached elsewhere last, some of them twice. Some may have no flow any more.
+    /// The bundles that were attached elsewhere last, some of them twice. Some may have no flow any
+    /// more.
     pub fn moved_bundles(&self) -> impl Iterator<Item = u32> + '_ {
         self.classes[..self.begun]
             .iter()

@@ -99,8 +99,8 @@ impl Membership {
         &mut self.entries[id.index()]
     }
 
-    /// The class of a flow, by its index in its coflow and the links on its path; none if no entry names
-    /// it.
+    /// The class of a flow, by its index in its coflow and the links on its path; none if no entry
+    /// names it.
     pub fn class(
         &self,
         id: CoflowId,

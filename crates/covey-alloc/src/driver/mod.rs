@@ -21,10 +21,11 @@ use world::{Change, World};
 
 /// A policy with its plan, and the traffic that it decides about.
 ///
-/// A scheduling round is all that happens at one time. First the policy is told of all events, then it
-/// is asked for its plan once, then the links are shared once. [`Driver::round`] has the order of
-/// events; a simulator finds out what happens when it is asked. A live world tells its driver of events
-/// when they happen ([`Driver::tell`], [`Driver::tell_ends`]), and ends a round by [`Driver::decide`].
+/// A scheduling round is all that happens at one time. First the policy is told of all events, then
+/// it is asked for its plan once, then the links are shared once. [`Driver::round`] has the order
+/// of events; a simulator finds out what happens when it is asked. A live world tells its driver of
+/// events when they happen ([`Driver::tell`], [`Driver::tell_ends`]), and ends a round by
+/// [`Driver::decide`].
 pub struct Driver<'p> {
     policy: Box<dyn ErasedPolicy + 'p>,
     wants: Wants,
@@ -74,17 +75,20 @@ impl<'p> Driver<'p> {
         self.policy.sees_sizes()
     }
 
-    /// Whether applications name coflows to the policy. If not, flows [arrive](covey_core::state::State::arrive) by themselves.
+    /// Whether applications name coflows to the policy. If not, flows
+    /// [arrive](covey_core::state::State::arrive) by themselves.
     pub fn sees_coflows(&self) -> bool {
         self.policy.sees_coflows()
     }
 
-    /// Why the policy has put a flow into its group, if it makes groups ([`Policy::why`](covey_core::Policy::why)).
+    /// Why the policy has put a flow into its group, if it makes groups
+    /// ([`Policy::why`](covey_core::Policy::why)).
     pub fn why(&self, flow: FlowId) -> Option<Nearest> {
         self.policy.why(flow)
     }
 
-    /// How far the policy trusts the groups that it has made ([`Policy::confidence`](covey_core::Policy::confidence)).
+    /// How far the policy trusts the groups that it has made
+    /// ([`Policy::confidence`](covey_core::Policy::confidence)).
     pub fn confidence(&self) -> Option<Confidence> {
         self.policy.confidence()
     }
@@ -95,7 +99,8 @@ impl<'p> Driver<'p> {
         self.policy.ranked_by(flow, link, self.traffic.state(), self.traffic.now())
     }
 
-    /// Numbers of bytes, ascending: the policy is told when a coflow has sent one of them through a link.
+    /// Numbers of bytes, ascending: the policy is told when a coflow has sent one of them through a
+    /// link.
     pub fn link_thresholds(&self) -> &[f64] {
         self.policy.link_thresholds()
     }
@@ -130,8 +135,8 @@ impl<'p> Driver<'p> {
         self.traffic.set_now(now);
     }
 
-    /// A whole scheduling round at `now`: has the world find out what happens, tells the policy, and
-    /// decides.
+    /// A whole scheduling round at `now`: has the world find out what happens, tells the policy,
+    /// and decides.
     ///
     /// # Errors
     /// When the policy's plan cannot be carried out; rates are then undefined.
@@ -177,8 +182,8 @@ impl<'p> Driver<'p> {
         self.policy.event(event, self.traffic.state(), self.traffic.now());
     }
 
-    /// Tells the policy what has ended. Lets the coflows leave of which every flow has ended, unless the
-    /// world keeps them open, and those that are to leave.
+    /// Tells the policy what has ended. Lets the coflows leave of which every flow has ended,
+    /// unless the world keeps them open, and those that are to leave.
     pub fn tell_ends(&mut self, world: &mut impl World) {
         if self.traffic.ended.is_empty() {
             return;
@@ -249,9 +254,9 @@ impl<'p> Driver<'p> {
         }
     }
 
-    /// Moves flows to another coflow that is present, or out of all coflows, each with the bytes that it has
-    /// sent. No flow may be suspended. In its coflow a flow counts as ended from now on. Returns the new names of
-    /// the flows.
+    /// Moves flows to another coflow that is present, or out of all coflows, each with the bytes
+    /// that it has sent. No flow may be suspended. In its coflow a flow counts as ended from now
+    /// on. Returns the new names of the flows.
     pub fn move_flows(
         &mut self,
         flows: &[(FlowId, f64)],
@@ -305,7 +310,8 @@ impl<'p> Driver<'p> {
         }
     }
 
-    /// Has the policy asked for its plan at the end of the round: facts have changed that are no event.
+    /// Has the policy asked for its plan at the end of the round: facts have changed that are no
+    /// event.
     pub fn ask_for_plan(&mut self) {
         self.is_told = true;
     }
@@ -356,7 +362,8 @@ impl<'p> Driver<'p> {
     }
 }
 
-/// Moves flows into the groups of a policy's own making. Returns their new names, in the order of `regrouping`.
+/// Moves flows into the groups of a policy's own making. Returns their new names, in the order of
+/// `regrouping`.
 fn move_into_groups(
     traffic: &mut Traffic,
     regrouping: &Regrouping,

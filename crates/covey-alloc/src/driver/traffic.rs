@@ -206,8 +206,9 @@ impl Traffic {
         self.allocator.forget(&self.state, flow.coflow);
     }
 
-    /// Ends an unfinished flow of a coflow that is not compressed with what it has sent, as far as progress tells. It
-    /// may be suspended, or not have started. Returns the bytes that it has sent.
+    /// Ends an unfinished flow of a coflow that is not compressed with what it has sent, as far as
+    /// progress tells. It may be suspended, or not have started. Returns the bytes that it has
+    /// sent.
     pub fn cancel(&mut self, flow: FlowId) -> f64 {
         let coflow = self.state.coflow(flow.coflow);
         let position = coflow.demand().position(flow.index);
@@ -222,8 +223,8 @@ impl Traffic {
         sent
     }
 
-    /// Takes an active flow out of what is served. Calls `drained` with each link at which its coflow
-    /// is not served any more.
+    /// Takes an active flow out of what is served. Calls `drained` with each link at which its
+    /// coflow is not served any more.
     pub(crate) fn suspend(&mut self, flow: FlowId, drained: impl FnMut(LinkId)) {
         let position = self.state.coflow(flow.coflow).demand().position(flow.index);
         self.state.suspend(flow, drained);
@@ -238,8 +239,8 @@ impl Traffic {
         }
     }
 
-    /// Moves flows to another coflow that is present, or out of all coflows, each with the bytes that it has
-    /// sent. A flow that has ended moves as well. Returns the new names of the flows.
+    /// Moves flows to another coflow that is present, or out of all coflows, each with the bytes
+    /// that it has sent. A flow that has ended moves as well. Returns the new names of the flows.
     pub(crate) fn move_flows(
         &mut self,
         flows: &[(FlowId, f64)],
@@ -280,7 +281,8 @@ impl Traffic {
         names
     }
 
-    /// Reserves places in a group that has begun for the flows of a coflow, if all that join it now are of that one.
+    /// Reserves places in a group that has begun for the flows of a coflow, if all that join it now
+    /// are of that one.
     pub(crate) fn reserve(&mut self, group: CoflowId, moved: &[MovedFlow]) {
         let from = |moved: &MovedFlow| moved.from.map(|flow| flow.coflow);
         if let Some(of) = moved.first().and_then(from)
@@ -291,7 +293,8 @@ impl Traffic {
         }
     }
 
-    /// The flows of these coflows are about to change: what was found out about their rates holds no more.
+    /// The flows of these coflows are about to change: what was found out about their rates holds
+    /// no more.
     pub(crate) fn begin_regrouping(&mut self, ids: &[CoflowId]) {
         ids.iter().for_each(|&id| self.allocator.before_flows_move(&self.state, id));
     }
@@ -326,8 +329,8 @@ impl Traffic {
         MovedFlow { spec, number, from: Some(flow), sent, is_active, is_suspended: false }
     }
 
-    /// Takes an unfinished flow out of its coflow, with what it has sent as far as progress tells. It may be
-    /// suspended, and is so where it goes.
+    /// Takes an unfinished flow out of its coflow, with what it has sent as far as progress tells.
+    /// It may be suspended, and is so where it goes.
     pub(crate) fn withdraw_unfinished(&mut self, flow: FlowId) -> MovedFlow {
         let coflow = self.state.coflow(flow.coflow);
         let position = coflow.demand().position(flow.index);
@@ -342,7 +345,8 @@ impl Traffic {
         MovedFlow { is_suspended, ..self.withdraw(flow, sent) }
     }
 
-    /// A coflow that has left, and of which the policy was told, is forgotten; its id will be used again.
+    /// A coflow that has left, and of which the policy was told, is forgotten; its id will be used
+    /// again.
     pub(crate) fn forget(&mut self, id: CoflowId) {
         self.allocator.forget(&self.state, id);
         self.tenants.forget(&self.state, id);

@@ -18,9 +18,9 @@ pub enum Change {
     Happened(Option<Event>),
 }
 
-/// The world in which flows are sent: a simulation, or real hosts. The methods stand in the order in
-/// which a [`Driver`](crate::Driver) calls them in a round; [`World::refresh`] is called before every
-/// event. The defaults suit a world that tells its driver of events as they happen.
+/// The world in which flows are sent: a simulation, or real hosts. The methods stand in the order
+/// in which a [`Driver`](crate::Driver) calls them in a round; [`World::refresh`] is called before
+/// every event. The defaults suit a world that tells its driver of events as they happen.
 pub trait World {
     /// Ends the flows that end by now.
     fn end_flows(&mut self, _traffic: &mut Traffic) {}
@@ -45,7 +45,8 @@ pub trait World {
         None
     }
 
-    /// Lets one coflow arrive, or a flow start or begin again, if any does by now. Returns the event.
+    /// Lets one coflow arrive, or a flow start or begin again, if any does by now. Returns the
+    /// event.
     fn begin_next(&mut self, _traffic: &mut Traffic) -> Option<Event> {
         None
     }
@@ -56,31 +57,32 @@ pub trait World {
         wakes.take_due(traffic.now(), &[], due);
     }
 
-    /// Adds an event to `reached` for each of the policy's [thresholds](covey_core::Policy::link_thresholds) that a coflow has
-    /// reached at a link.
+    /// Adds an event to `reached` for each of the policy's
+    /// [thresholds](covey_core::Policy::link_thresholds) that a coflow has reached at a link.
     fn find_thresholds_reached(&mut self, _traffic: &Traffic, _reached: &mut Vec<Event>) {}
 
-    /// Brings the facts up to date at which the policy may look. It is about to be told of an event, or
-    /// to be asked for its plan.
+    /// Brings the facts up to date at which the policy may look. It is about to be told of an
+    /// event, or to be asked for its plan.
     fn refresh(&mut self, _traffic: &mut Traffic) {}
 
-    /// Writes down what is left of every flow of some coflows, and what these have sent in all. The policy is about to
-    /// [read that](covey_core::Policy::reads_flows_of).
+    /// Writes down what is left of every flow of some coflows, and what these have sent in all. The
+    /// policy is about to [read that](covey_core::Policy::reads_flows_of).
     fn refresh_flows(&mut self, _traffic: &mut Traffic, _coflows: &[CoflowId]) {}
 
-    /// Flows of these coflows, in ascending order, are about to move into or out of them. Brings what is left of all
-    /// their flows up to date, and forgets their rates.
+    /// Flows of these coflows, in ascending order, are about to move into or out of them. Brings
+    /// what is left of all their flows up to date, and forgets their rates.
     fn before_regrouping(&mut self, _traffic: &mut Traffic, _coflows: &[CoflowId]) {}
 
     /// A group of the policy's own making has begun. It has no flows yet.
     fn group_begun(&mut self, _traffic: &Traffic, _id: CoflowId) {}
 
-    /// The flows named in [`World::before_regrouping`]'s round have moved, or have been put into a group for the first
-    /// time. These are their names from now on, in the order in which the policy put them.
+    /// The flows named in [`World::before_regrouping`]'s round have moved, or have been put into a
+    /// group for the first time. These are their names from now on, in the order in which the
+    /// policy put them.
     fn regrouped(&mut self, _traffic: &mut Traffic, _flows: &[FlowId]) {}
 
-    /// The plan has changed, at the places `edits`; `None` if it was written again. The allocator does
-    /// not know it yet.
+    /// The plan has changed, at the places `edits`; `None` if it was written again. The allocator
+    /// does not know it yet.
     fn plan_changed(
         &mut self,
         _traffic: &mut Traffic,
@@ -89,7 +91,8 @@ pub trait World {
     ) {
     }
 
-    /// The allocator is about to share the links. `answer` is what the policy answered in this round.
+    /// The allocator is about to share the links. `answer` is what the policy answered in this
+    /// round.
     fn before_sharing(&mut self, _traffic: &mut Traffic, _ranking: &Ranking, _answer: Answer) {}
 
     /// The allocator has shared the links.

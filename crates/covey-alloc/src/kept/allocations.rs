@@ -56,8 +56,8 @@ impl Allocations {
         self.changed.clear();
     }
 
-    /// The flows that run by matching: the coflows, and the flows of each in the order in which they take, before
-    /// backfill and after it.
+    /// The flows that run by matching: the coflows, and the flows of each in the order in which
+    /// they take, before backfill and after it.
     pub fn running(&mut self) -> Vec<(usize, [Vec<u32>; 2])> {
         let running = |(k, coflow): (usize, &mut CoflowAllocation)| {
             let running = [&coflow.provisional, &coflow.main].map(|part| part.matched.running());

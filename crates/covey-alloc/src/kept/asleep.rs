@@ -2,9 +2,9 @@
 //!
 //! A pass goes through the whole of such a plan, and most coflows that it serves are
 //! [idle](super::idle) and stay idle. For such a coflow the pass asks only whether anything is left
-//! at a link at which nothing was. The data for this question are kept apart from the rest of what is known of
-//! the coflow: with tens of thousands of coflows, the memory that is read is
-//! what costs.
+//! at a link at which nothing was. The data for this question are kept apart from the rest of what
+//! is known of the coflow: with tens of thousands of coflows, the memory that is read is what
+//! costs.
 
 use super::allocations::Allocations;
 use super::idle::Idle;

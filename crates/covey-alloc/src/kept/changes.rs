@@ -2,8 +2,8 @@
 
 use covey_core::sets::marked_links::MarkedLinks;
 
-/// How what an entry finds differs from its previous decision, and how what it leaves does. Links have their local
-/// numbers.
+/// How what an entry finds differs from its previous decision, and how what it leaves does. Links
+/// have their local numbers.
 #[derive(Debug, Default)]
 pub struct Changes {
     /// Whether flows may have come or ended, or the entry has another group or rule.

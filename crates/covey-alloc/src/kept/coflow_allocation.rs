@@ -14,7 +14,8 @@ use covey_core::{Entry, Rule};
 /// The rates of one coflow: those that its own entry gives, and those of entries for some of its
 /// flows. A flow's rate is
 ///
-/// > least water level of its links + (what is left of it) × (its level by bytes left) + its single rates
+/// > least water level of its links + (what is left of it) × (its level by bytes left) + its single
+/// rates
 ///
 /// The *water level* of a link is the rate that the link allows each of the coflow's flows.
 #[derive(Debug, Default)]
@@ -49,7 +50,8 @@ impl CoflowAllocation {
         if self.is_provisional { &self.provisional } else { &self.main }
     }
 
-    /// Whether a part counts towards the coflow's rates. A method that changes this reports the coflow.
+    /// Whether a part counts towards the coflow's rates. A method that changes this reports the
+    /// coflow.
     pub(crate) fn counts(&self, which: AllocationPart) -> bool {
         which != AllocationPart::Provisional || self.is_provisional
     }
@@ -104,13 +106,15 @@ impl CoflowAllocation {
         if self.own().decided_in == self.reported { self.own().moved_flows() } else { &[] }
     }
 
-    /// Whether limits are kept, so that [`CoflowAllocation::moved_flows`] will name flows of which the limit changes.
+    /// Whether limits are kept, so that [`CoflowAllocation::moved_flows`] will name flows of which
+    /// the limit changes.
     pub fn keeps_limits(&self) -> bool {
         self.own().keeps_limits()
     }
 
-    /// The local link that limits an active flow with a rate by water level; without levels, any link of its path. It
-    /// stays until the flow is among [`CoflowAllocation::moved_flows`], or changes are not known.
+    /// The local link that limits an active flow with a rate by water level; without levels, any
+    /// link of its path. It stays until the flow is among [`CoflowAllocation::moved_flows`], or
+    /// changes are not known.
     pub fn limit(&self, demand: &Demand, position: usize) -> usize {
         self.own().limit(position).unwrap_or_else(|| {
             let (sender, receiver) = demand.ends(position);
@@ -205,8 +209,8 @@ impl CoflowAllocation {
         own.elapse(seconds);
     }
 
-    /// Some flows send faster than the provisional share says, which is not in force. So the next pass
-    /// decides that share again.
+    /// Some flows send faster than the provisional share says, which is not in force. So the next
+    /// pass decides that share again.
     pub(crate) fn reconsider(&mut self) {
         if !self.is_provisional {
             self.provisional.decided = None;

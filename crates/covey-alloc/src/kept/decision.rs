@@ -39,8 +39,8 @@ impl ChangedLinks {
         &self.were
     }
 
-    /// No link is dirty any more. Those of which another amount is left, in `after`, are added to `left`, if the
-    /// previous decision is known.
+    /// No link is dirty any more. Those of which another amount is left, in `after`, are added to
+    /// `left`, if the previous decision is known.
     pub fn end(&mut self, after: &[f64], mut left: Option<&mut MarkedLinks>) {
         for (l, was) in self.were.drain(..) {
             self.dirty[l as usize] = false;
@@ -73,8 +73,8 @@ impl Decision<'_> {
         }
     }
 
-    /// Gives a flow, which had the rate `was`, this `rate` at links at which it `found` so much. A link that is not
-    /// dirty has the same capacity left if the flow keeps its rate.
+    /// Gives a flow, which had the rate `was`, this `rate` at links at which it `found` so much. A
+    /// link that is not dirty has the same capacity left if the flow keeps its rate.
     #[inline]
     pub fn take(&mut self, links: &[u32], found: &[f64], was: f64, rate: f64) {
         for (&l, &found) in links.iter().zip(found) {

@@ -76,7 +76,8 @@ impl EntryAllocation {
         self.place.forget();
     }
 
-    /// The coflow can send nothing, and is idle until it can. The capacity that it found is not kept.
+    /// The coflow can send nothing, and is idle until it can. The capacity that it found is not
+    /// kept.
     pub fn begin_idle(&mut self, demand: &Demand) {
         self.idle.begin(demand, &self.before);
         self.before.clear();
@@ -377,7 +378,8 @@ impl EntryAllocation {
         stays
     }
 
-    /// Takes over the rates of flows of a coflow, which others have decided. Returns whether they are new.
+    /// Takes over the rates of flows of a coflow, which others have decided. Returns whether they
+    /// are new.
     pub fn take_over(&mut self, id: CoflowId, demand: &Demand, rates: &[FlowRate]) -> bool {
         if self.rates.single == rates {
             return false;

@@ -2,9 +2,9 @@
 //!
 //! Where links go to one coflow after another, most of those that wait can send nothing: each of
 //! their flows has a link at which nothing is left. Such an *idle* coflow changes nothing for those
-//! behind it. Of the capacity that it finds only a bit a link is kept: whether anything is left there. When
-//! it can send at last, what it finds is worked out from what was offered to the first coflow and
-//! what those before it have left.
+//! behind it. Of the capacity that it finds only a bit a link is kept: whether anything is left
+//! there. When it can send at last, what it finds is worked out from what was offered to the first
+//! coflow and what those before it have left.
 
 use super::pass_steps::Wait;
 use crate::rules::list;
@@ -155,8 +155,8 @@ fn needs_all(rule: Rule) -> bool {
 }
 
 impl OpenFlowSearch {
-    /// Whether some flow finds something at both its ends. Links between them are not looked at, so its entry may
-    /// decide in vain. `open` are links of active flows.
+    /// Whether some flow finds something at both its ends. Links between them are not looked at, so
+    /// its entry may decide in vain. `open` are links of active flows.
     fn has_open_flow(&mut self, demand: &Demand, open: impl Iterator<Item = u64>) -> bool {
         let senders = demand.senders();
         self.senders.clear();

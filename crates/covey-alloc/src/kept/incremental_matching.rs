@@ -7,10 +7,10 @@
 //! ([`matching`](crate::rules::matching)).
 //!
 //! Little of that changes from one pass to the next. So each running flow remembers what it found
-//! at its links. It is looked at again only when it has ended or when one of these links is
-//! *dirty* by its turn ([`Decision`]); if it then takes another amount, its other links are dirty for those after
-//! it. A flow that does not run had nothing free at one of its links in the end: it can begin only
-//! where a link has opened since. Rows of bits find such flows ([`MatchedFlows`]).
+//! at its links. It is looked at again only when it has ended or when one of these links is *dirty*
+//! by its turn ([`Decision`]); if it then takes another amount, its other links are dirty for those
+//! after it. A flow that does not run had nothing free at one of its links in the end: it can begin
+//! only where a link has opened since. Rows of bits find such flows ([`MatchedFlows`]).
 
 use super::changes::Changes;
 use super::decision::{ChangedLinks, Decision};

@@ -1,7 +1,8 @@
 //! The flows of one entry and the water levels of their links, kept from one decision to the next.
 //!
-//! A decision tells what has changed since the last one: flows that have come or gone, what is free at links, and, where
-//! flows count for what is left of them, what that is. Only what is out of balance is worked out again.
+//! A decision tells what has changed since the last one: flows that have come or gone, what is free
+//! at links, and, where flows count for what is left of them, what that is. Only what is out of
+//! balance is worked out again.
 
 use crate::flow_rate::ByLeft;
 use crate::rules::sharing::UNLIMITED;
@@ -19,10 +20,12 @@ const ROUNDING: f64 = 4e-12;
 /// What is left of a flow is what the levels go by, if it differs by less than this part.
 const SAME_LEFT: f64 = 1e-9;
 
-/// A flow counts for so many bytes at least: one of which nothing is left has a level, too, and ends by it.
+/// A flow counts for so many bytes at least: one of which nothing is left has a level, too, and
+/// ends by it.
 const LEAST_LEFT: f64 = 1e-12;
 
-/// If more flows than this, and one more in four, are others than before, levels are worked out from nothing.
+/// If more flows than this, and one more in four, are others than before, levels are worked out
+/// from nothing.
 const FEW: usize = 8;
 
 /// If another amount may be free at more than one of so many links, all are looked at.
@@ -48,7 +51,8 @@ pub struct KeptLevels {
     is_kept: bool,
     /// Whether flows count for what is left of them.
     is_by_left: bool,
-    /// Whether [`KeptLevels::changed`] are all links that have another level since the previous decision.
+    /// Whether [`KeptLevels::changed`] are all links that have another level since the previous
+    /// decision.
     tells_changes: bool,
     /// Links at which another amount may be free than the levels know; some occur twice.
     unseen: Vec<u32>,
@@ -84,25 +88,26 @@ impl KeptLevels {
         self.all_unseen |= self.unseen.len() > most;
     }
 
-    /// The link that limits each flow, by position; of several with the same level, one of them for as long as the flow
-    /// is not [moved](KeptLevels::moved).
+    /// The link that limits each flow, by position; of several with the same level, one of them for
+    /// as long as the flow is not [moved](KeptLevels::moved).
     pub fn limits(&self) -> &[OptionalIndex] {
         self.bundles.all_attached()
     }
 
-    /// Links with other levels than before the last decision, some of them twice; `None` if all may have others.
+    /// Links with other levels than before the last decision, some of them twice; `None` if all may
+    /// have others.
     pub fn changed(&self) -> Option<&[u32]> {
         self.tells_changes.then_some(&*self.water.changes().levels)
     }
 
-    /// Positions of flows that another link limits than before the last decision, some of them twice. Some may have
-    /// ended.
+    /// Positions of flows that another link limits than before the last decision, some of them
+    /// twice. Some may have ended.
     pub fn moved(&self) -> &[u32] {
         &self.water.changes().bundles
     }
 
-    /// The coflow has been sent by bytes left for `seconds` over the scale, and what is left says so: levels rise so that
-    /// rates stay. `lowest` is the lowest level of a flow.
+    /// The coflow has been sent by bytes left for `seconds` over the scale, and what is left says
+    /// so: levels rise so that rates stay. `lowest` is the lowest level of a flow.
     pub fn elapse(&mut self, lowest: f64, seconds: f64) {
         if !self.is_kept {
             return;
@@ -112,9 +117,9 @@ impl KeptLevels {
         self.water.shrink(&mut self.bundles, part, raise);
     }
 
-    /// Brings the levels up to date after `free` (bytes per second at the local links, which carry a `capacity` at most)
-    /// has changed at `dirty` links, and those that were missed. Returns whether they have gone on from the last
-    /// decision; otherwise all may be others.
+    /// Brings the levels up to date after `free` (bytes per second at the local links, which carry
+    /// a `capacity` at most) has changed at `dirty` links, and those that were missed. Returns
+    /// whether they have gone on from the last decision; otherwise all may be others.
     pub fn share(
         &mut self,
         demand: &Demand,
@@ -177,8 +182,8 @@ impl KeptLevels {
         self.active.extend((0..demand.senders()).flat_map(|s| demand.row_bits(s)));
     }
 
-    /// Takes out the flows that have ended, adds those that have come, and weighs again those of which something else
-    /// is left. Returns false, and does nothing, if these are many.
+    /// Takes out the flows that have ended, adds those that have come, and weighs again those of
+    /// which something else is left. Returns false, and does nothing, if these are many.
     fn follow(&mut self, demand: &Demand, members: Members<'_>) -> bool {
         let KeptLevels { bundles, water, active, others, .. } = self;
         let weight = |position: usize| {
@@ -224,8 +229,8 @@ impl KeptLevels {
         true
     }
 
-    /// Writes down the levels that have changed, or all, if these are `new`; and what is left of what is `free`. Adds
-    /// the links at which another amount is left to `dirty_after`.
+    /// Writes down the levels that have changed, or all, if these are `new`; and what is left of
+    /// what is `free`. Adds the links at which another amount is left to `dirty_after`.
     pub fn write(
         &mut self,
         new: bool,
@@ -257,7 +262,8 @@ impl KeptLevels {
         }
     }
 
-    /// Writes down what is left of what is `free` at all links, in a form that compiles to vector instructions.
+    /// Writes down what is left of what is `free` at all links, in a form that compiles to vector
+    /// instructions.
     fn write_after(&mut self, free: &[f64], after: &mut [f64], dirty_after: &mut MarkedLinks) {
         for (word, (after, free)) in after.chunks_mut(64).zip(free.chunks(64)).enumerate() {
             let links = self.water.links_in(64 * word..64 * word + free.len());
@@ -286,7 +292,8 @@ fn left(link: LinkUse, free: f64, after: f64) -> f64 {
     let (left, rounding) = (link.free - link.used, link.capacity * ROUNDING);
     // Less does not make the next coflow decide again.
     let now = if (left - after).abs() > rounding { left } else { after };
-    // An unused link has all left and a full one nothing: what it carries is never less than nothing.
+    // An unused link has all left and a full one nothing: what it carries is never less than
+    // nothing.
     let now = if free - left < rounding { free } else { now };
     if left < rounding { 0.0 } else { now }
 }
@@ -308,7 +315,8 @@ mod tests {
 
     #[test]
     fn levels_that_are_kept_are_those_that_are_filled_from_nothing() {
-        // A flow kept too much with the seeds 47 and 100, where a heavy newcomer lowers a level and goes elsewhere.
+        // A flow kept too much with the seeds 47 and 100, where a heavy newcomer lowers a level and
+        // goes elsewhere.
         (0..30).chain([47, 100]).for_each(follow_random_changes);
     }
 

@@ -56,8 +56,8 @@ impl MatchedFlows {
         self.found.clear();
     }
 
-    /// Takes over what is free `before` the coflow at the links of `found`. Flows may begin anywhere, or only where
-    /// something changes.
+    /// Takes over what is free `before` the coflow at the links of `found`. Flows may begin
+    /// anywhere, or only where something changes.
     pub fn find(
         &mut self,
         decision: &mut Decision<'_>,
@@ -132,8 +132,8 @@ impl MatchedFlows {
         }
     }
 
-    /// Flows that do not run take what is left: those with an end that has opened, or all (`anywhere`). They do so
-    /// sender by sender in order, or the most loaded ports first.
+    /// Flows that do not run take what is left: those with an end that has opened, or all
+    /// (`anywhere`). They do so sender by sender in order, or the most loaded ports first.
     pub fn begin(
         &mut self,
         decision: &mut Decision<'_>,
@@ -154,7 +154,8 @@ impl MatchedFlows {
         }
     }
 
-    /// Brings `open` up to date. Returns whether a link inside the fabric has opened: flows of any sender may cross it.
+    /// Brings `open` up to date. Returns whether a link inside the fabric has opened: flows of any
+    /// sender may cross it.
     fn reopen(&mut self, decision: &Decision<'_>, opened: &mut [Vec<u64>; 2]) -> bool {
         let demand = decision.demand;
         for (opened, open) in opened.iter_mut().zip(&self.open) {
@@ -199,8 +200,8 @@ impl MatchedFlows {
         }
     }
 
-    /// Flows of one sender begin, to all open receivers or to those that have opened. Returns whether
-    /// any of these is open no more.
+    /// Flows of one sender begin, to all open receivers or to those that have opened. Returns
+    /// whether any of these is open no more.
     fn begin_at(
         &mut self,
         decision: &mut Decision<'_>,

@@ -31,8 +31,8 @@ pub struct Footprint {
     pub after: f64,
 }
 
-/// A link for which an entry waits, and the other link of the flow that waits; none if the coflow waits for this link
-/// alone.
+/// A link for which an entry waits, and the other link of the flow that waits; none if the coflow
+/// waits for this link alone.
 #[derive(Debug, Clone, Copy)]
 pub struct Wait {
     link: u32,
@@ -75,7 +75,8 @@ pub struct PassSteps {
     /// begun.
     gone: Vec<(Rank, Range<usize>)>,
     footprints: Vec<Footprint>,
-    /// By link, the entries that wait for it, each with the other link of the flow that waits, if a flow does.
+    /// By link, the entries that wait for it, each with the other link of the flow that waits, if a
+    /// flow does.
     waiting: Vec<Sorted<(Rank, OptionalIndex), ()>>,
     left: LeftByRank,
     /// The next entries to be called at links that have opened: place, link and the flow's other

@@ -29,8 +29,8 @@ impl Subsets {
         self.taken - 1
     }
 
-    /// The index of the one that an entry for this group has in a plan that is kept; of a vacant one
-    /// if it has none.
+    /// The index of the one that an entry for this group has in a plan that is kept; of a vacant
+    /// one if it has none.
     pub fn of(&mut self, group: Group) -> usize {
         let stands = |place: &PlanPlace| place.at.is_some_and(|(_, other)| other == group);
         let known = self.all.iter().position(|subset| stands(&subset.place));

@@ -1,8 +1,8 @@
 //! Equal shares in one step: not max-min fairness, but what the released Aalo and CoflowSim do.
 //!
 //! Each link is divided equally among the flows that can send at all: those with something free at
-//! all their links. A flow gets the least share on its path. Capacity that a link's flows cannot use is
-//! left for others.
+//! all their links. A flow gets the least share on its path. Capacity that a link's flows cannot
+//! use is left for others.
 
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::error::PlanError;
@@ -35,8 +35,8 @@ impl SharingRule for Equal {
     }
 }
 
-/// Makes `level` the levels of the local links of a coflow that finds `free`. Leaves in `free` what is not used. `flows`
-/// is working memory.
+/// Makes `level` the levels of the local links of a coflow that finds `free`. Leaves in `free` what
+/// is not used. `flows` is working memory.
 fn levels(demand: &Demand, free: &mut [f64], level: &mut Vec<f64>, flows: &mut Vec<u32>) {
     flows.clear();
     flows.resize(free.len(), 0);

@@ -3,8 +3,9 @@
 //! When links are either free or not, this serves one flow a port at full rate. Flows that run go
 //! first, so that no flow is interrupted in favour of another of the same coflow; the others follow
 //! in order of position. Whole coflows are matched by
-//! [`IncrementalMatching`](crate::kept::incremental_matching::IncrementalMatching), which remembers more
-//! of the previous decision and also knows the order [most loaded first](super::most_loaded_first).
+//! [`IncrementalMatching`](crate::kept::incremental_matching::IncrementalMatching), which remembers
+//! more of the previous decision and also knows the order [most loaded
+//! first](super::most_loaded_first).
 
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::error::PlanError;

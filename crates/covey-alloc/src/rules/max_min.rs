@@ -1,5 +1,5 @@
-//! Exact max-min fairness among some flows of a coflow. Whole coflows do not come here: their levels are
-//! [kept](crate::kept::kept_levels).
+//! Exact max-min fairness among some flows of a coflow. Whole coflows do not come here: their
+//! levels are [kept](crate::kept::kept_levels).
 //!
 //! An allocation is max-min fair when no flow can get more without taking from one that has no more
 //! (Bertsekas and Gallager, Data Networks, §6.5). Rates are worked out by progressive

@@ -23,8 +23,8 @@ pub struct MostLoadedFirst {
     any_closed: bool,
     /// Index of the present sender's next receiver in `receivers`.
     at: usize,
-    /// Where the present sender's row is not regular, its flows to receivers that are open by receiver and
-    /// position, the next one last.
+    /// Where the present sender's row is not regular, its flows to receivers that are open by
+    /// receiver and position, the next one last.
     flows: Vec<(Port, u32)>,
 }
 

@@ -1,5 +1,5 @@
-//! CONTRIBUTING.md shows `own_rule.rs`. Markdown cannot include a file, so there are two copies of the text; a test keeps
-//! them equal, and another one runs the rule.
+//! CONTRIBUTING.md shows `own_rule.rs`. Markdown cannot include a file, so there are two copies of
+//! the text; a test keeps them equal, and another one runs the rule.
 
 use covey_core::state::{FlowSpec, Registration, State};
 use covey_core::{Fabric, FlowId, Group, PortId};

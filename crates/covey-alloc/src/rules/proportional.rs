@@ -8,8 +8,8 @@
 //!
 //! Time alone does not change these rates: what is left of a flow falls as its level rises, and the
 //! product stays. So levels need not be computed again as time passes: they follow what is left
-//! ([`ByLeft::raise`](crate::ByLeft::raise)). They are [kept](crate::kept::kept_levels) from one decision to
-//! the next.
+//! ([`ByLeft::raise`](crate::ByLeft::raise)). They are [kept](crate::kept::kept_levels) from one
+//! decision to the next.
 
 use super::sharing::{EntryFlows, Rates, RuleScratch, SharingRule};
 use crate::error::PlanError;

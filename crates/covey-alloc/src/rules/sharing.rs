@@ -31,8 +31,8 @@ pub trait SharingRule {
     /// keeps what it has.
     fn in_backfill(&self, has_something: bool) -> Option<Rule>;
 
-    /// Whether flows that have a rate go on before others begin. Such a rule gets the rates of single
-    /// flows that the entry had before.
+    /// Whether flows that have a rate go on before others begin. Such a rule gets the rates of
+    /// single flows that the entry had before.
     fn continues_flows(&self) -> bool {
         false
     }
@@ -42,8 +42,8 @@ pub trait SharingRule {
         false
     }
 
-    /// Whether the rule gives exactly what is asked for. Such a rule is called even where nothing can
-    /// be sent, for a rate that does not fit is an error.
+    /// Whether the rule gives exactly what is asked for. Such a rule is called even where nothing
+    /// can be sent, for a rate that does not fit is an error.
     fn is_exact(&self) -> bool {
         false
     }

@@ -9,10 +9,11 @@
 //! - How its flows share that: each rule's
 //!   [`in_backfill`](crate::rules::sharing::SharingRule::in_backfill) names a rule that leaves
 //!   nothing idle which the coflow could use.
-//! - What the next coflow finds: [`FoundSpare::leave`](crate::kept::found_spare::FoundSpare::leave).
+//! - What the next coflow finds:
+//!   [`FoundSpare::leave`](crate::kept::found_spare::FoundSpare::leave).
 //!
-//! Where ports divide their links, [`PerPort`](super::per_port) has each coflow share again by the rule of its entry.
-//! `backfill` in `reference.rs` is the same in its slow and obvious form.
+//! Where ports divide their links, [`PerPort`](super::per_port) has each coflow share again by the
+//! rule of its entry. `backfill` in `reference.rs` is the same in its slow and obvious form.
 //!
 //! The result depends on the order, on what is left of each flow and on capacities, not on what
 //! happened before. It does not depend on the time of the round either: MADD and
@@ -41,8 +42,9 @@ pub struct SpareSharing {
 }
 
 impl SpareSharing {
-    /// Shares what all entries have left `free`, after each has been served provisionally. Where ports divide their
-    /// links, `backfill` is `None`: each coflow shares again by the rule of its entry.
+    /// Shares what all entries have left `free`, after each has been served provisionally. Where
+    /// ports divide their links, `backfill` is `None`: each coflow shares again by the rule of its
+    /// entry.
     ///
     /// # Errors
     /// When the plan is wrong.
@@ -80,7 +82,8 @@ struct Visit<'a> {
 }
 
 impl Visit<'_> {
-    /// The rule by which a coflow shares what it has and what is spare; `None` if it keeps what it has.
+    /// The rule by which a coflow shares what it has and what is spare; `None` if it keeps what it
+    /// has.
     fn rule_of(&self, entry: Rule, has_something: bool) -> Option<Rule> {
         let in_backfill = list::with(entry, |rule| rule.in_backfill(has_something));
         match self.backfill {
@@ -90,8 +93,8 @@ impl Visit<'_> {
         }
     }
 
-    /// Shares among a coflow's flows what it has and, if backfill is for it, what is spare. Does nothing
-    /// if neither has changed since the previous pass.
+    /// Shares among a coflow's flows what it has and, if backfill is for it, what is spare. Does
+    /// nothing if neither has changed since the previous pass.
     fn visit(&mut self, id: CoflowId, entry: &Entry) -> Result<(), PlanError> {
         let (coflow, capacity) = (self.state.coflow(id), self.state.fabric().capacity());
         let demand = coflow.demand();
@@ -161,8 +164,9 @@ impl Visit<'_> {
     }
 }
 
-/// Offers `main` the sum of what the `provisional` part uses and what is `spare`, at some local `links`;
-/// at the others neither has changed. Leaves in `changes` the links at which the sum has changed.
+/// Offers `main` the sum of what the `provisional` part uses and what is `spare`, at some local
+/// `links`; at the others neither has changed. Leaves in `changes` the links at which the sum has
+/// changed.
 fn find(
     main: &mut EntryAllocation,
     demand: &Demand,

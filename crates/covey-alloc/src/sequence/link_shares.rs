@@ -1,7 +1,7 @@
 //! Which share of each link is a coflow's own ([`Ranking::link_shares`](covey_core::Ranking)).
 //!
-//! Few links have been divided in another way since the previous plan. A plan that is kept names them; in
-//! another plan all links are compared. Only links that differ are looked at.
+//! Few links have been divided in another way since the previous plan. A plan that is kept names
+//! them; in another plan all links are compared. Only links that differ are looked at.
 
 use crate::error::PlanError;
 use covey_core::state::State;
@@ -28,8 +28,8 @@ pub struct LinkShares {
 struct SharesByCoflow {
     /// Share by coflow and by local link, from 0 to 1; empty for coflows without any.
     share: Vec<Vec<f64>>,
-    /// By coflow, the links at which its share differs from what was read before: bits of the words of
-    /// [`Demand::set`](covey_core::Demand::set). Empty if there are none.
+    /// By coflow, the links at which its share differs from what was read before: bits of the words
+    /// of [`Demand::set`](covey_core::Demand::set). Empty if there are none.
     dirty: Vec<Vec<u64>>,
     /// The coflows whose `dirty` is not empty.
     dirty_coflows: Vec<CoflowId>,

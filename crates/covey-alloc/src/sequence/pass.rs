@@ -82,8 +82,8 @@ impl Pass {
         Ok(which)
     }
 
-    /// The part that the coflow's next entry for some of its flows decides. A coflow that sleeps wakes:
-    /// only one that is served as a whole and nowhere else may sleep.
+    /// The part that the coflow's next entry for some of its flows decides. A coflow that sleeps
+    /// wakes: only one that is served as a whole and nowhere else may sleep.
     fn next_subset(&mut self, id: CoflowId) -> AllocationPart {
         self.sleepers.wake(&mut self.coflows, id);
         let pass = self.coflows.pass;

@@ -1,11 +1,11 @@
-//! Links that their own nodes divide ([`Layers::PerPort`](covey_core::Layers::PerPort)): ports, and switches
-//! inside the fabric.
+//! Links that their own nodes divide ([`Layers::PerPort`](covey_core::Layers::PerPort)): ports, and
+//! switches inside the fabric.
 //!
 //! First each coflow is served from its own shares of links, max-min or by the rule of its entry.
 //! No two coflows meet there, so the order does not matter, and a flow gets what every link of its
-//! path would give it. Then what is not used, because another link of a flow gives less, is offered to
-//! all coflows in the order of the plan: each shares again what it had and what is spare by then, as in
-//! [`backfill`](super::backfill).
+//! path would give it. Then what is not used, because another link of a flow gives less, is offered
+//! to all coflows in the order of the plan: each shares again what it had and what is spare by
+//! then, as in [`backfill`](super::backfill).
 //!
 //! Nodes divide their links all the time, but few of them in one round. While the plan serves the
 //! same coflows in the same order, shares are looked at only where they have changed.

@@ -8,8 +8,8 @@
 //! there, and the last layer all that is left.
 //!
 //! A link is dirty for a layer when the layers before it leave another amount there than on the
-//! previous [pass](super::pass), or when the set of layers with flows there has changed. A layer looks
-//! at a dirty link only if it has flows there, or had some on the previous pass.
+//! previous [pass](super::pass), or when the set of layers with flows there has changed. A layer
+//! looks at a dirty link only if it has flows there, or had some on the previous pass.
 
 use super::pass::Pass;
 use super::strict::serve_in_order;
@@ -31,7 +31,8 @@ pub struct WeightedLayers {
     dirty: MarkedLinks,
     /// What these layers leave, valid at dirty links.
     rest: Vec<f64>,
-    /// Working memory: links at which a layer has another amount kept back than on the previous pass.
+    /// Working memory: links at which a layer has another amount kept back than on the previous
+    /// pass.
     changed: MarkedLinks,
 }
 
@@ -43,7 +44,8 @@ struct Layer {
     before: MarkedLinks,
     /// What the layer is offered of each link: nothing where it has no flows.
     offered: Vec<f64>,
-    /// What its entries served so far leave of that, valid at dirty links, and zero where it has no flows.
+    /// What its entries served so far leave of that, valid at dirty links, and zero where it has no
+    /// flows.
     free: Vec<f64>,
     /// What it leaves of `offered`.
     left: Vec<f64>,
@@ -166,7 +168,8 @@ impl Layer {
         self.present.words()[at] | self.before.words()[at]
     }
 
-    /// Makes `mine`, which the entries of the layer go by, those of the `dirty` links where it has flows or had some.
+    /// Makes `mine`, which the entries of the layer go by, those of the `dirty` links where it has
+    /// flows or had some.
     fn see(&self, dirty: &MarkedLinks, mine: &mut MarkedLinks) {
         mine.clear();
         for at in dirty.used_words() {
@@ -174,8 +177,9 @@ impl Layer {
         }
     }
 
-    /// Divides the `rest` of dirty links between this layer and those `below`. At other links, all amounts are those of
-    /// the previous pass. Makes `changed` the links at which another amount is kept back than then.
+    /// Divides the `rest` of dirty links between this layer and those `below`. At other links, all
+    /// amounts are those of the previous pass. Makes `changed` the links at which another amount is
+    /// kept back than then.
     fn offer(
         &mut self,
         below: &[Layer],
@@ -207,8 +211,9 @@ impl Layer {
         std::mem::swap(&mut pass.free.amount, &mut self.free);
     }
 
-    /// Notes what the layer leaves at links that are `dirty` behind its entries. Adds the links at which the layers
-    /// after it have to look again all the same: what is kept back there has `changed`, or they are among the `first`.
+    /// Notes what the layer leaves at links that are `dirty` behind its entries. Adds the links at
+    /// which the layers after it have to look again all the same: what is kept back there has
+    /// `changed`, or they are among the `first`.
     fn leave(&mut self, first: &MarkedLinks, changed: &MarkedLinks, dirty: &mut MarkedLinks) {
         dirty.iter().for_each(|link| self.left[link] = self.free[link]);
         dirty.extend(changed);
@@ -217,8 +222,8 @@ impl Layer {
         }
     }
 
-    /// Makes `rest` what is left behind the layer, and `dirty` the links at which that has changed: `mine`, of those
-    /// at which the layer has looked.
+    /// Makes `rest` what is left behind the layer, and `dirty` the links at which that has changed:
+    /// `mine`, of those at which the layer has looked.
     fn pass_down(&self, mine: &MarkedLinks, dirty: &mut MarkedLinks, rest: &mut [f64]) {
         mine.iter().for_each(|link| rest[link] = self.left[link] + self.kept_back[link]);
         dirty.retain(|at| !self.links_in(at));

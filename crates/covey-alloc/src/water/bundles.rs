@@ -23,17 +23,19 @@ struct Bundle {
 #[derive(Debug, Default)]
 pub struct Bundles {
     bundles: Vec<Bundle>,
-    /// By bundle, the link that limits it: its rate is that link's water level. Apart, as it is often asked for many
-    /// bundles one after the other.
+    /// By bundle, the link that limits it: its rate is that link's water level. Apart, as it is
+    /// often asked for many bundles one after the other.
     attached: Vec<OptionalIndex>,
     /// `stride` numbers for each bundle: how many links it crosses, and which.
     paths: Vec<u32>,
-    /// Where a bundle stands in the list of each link on its path, at the position of the link in `paths`.
+    /// Where a bundle stands in the list of each link on its path, at the position of the link in
+    /// `paths`.
     places: Vec<u32>,
     stride: usize,
     /// What the flows of each bundle count for, unless each counts for 1.
     weights: Option<Vec<f64>>,
-    /// Numbers that are vacant. The lowest is taken first, so that flows that come together are together in memory.
+    /// Numbers that are vacant. The lowest is taken first, so that flows that come together are
+    /// together in memory.
     vacant: BinaryHeap<Reverse<u32>>,
     /// Bundles by class and path. Nothing depends on the order of the table.
     by_path: HashTable<u32>,
@@ -42,7 +44,8 @@ pub struct Bundles {
 }
 
 impl Bundles {
-    /// Forgets all bundles. From now on each flow counts for 1, or has a weight of its own (`has_weights`).
+    /// Forgets all bundles. From now on each flow counts for 1, or has a weight of its own
+    /// (`has_weights`).
     pub fn clear(&mut self, has_weights: bool) {
         self.bundles.clear();
         self.weights = has_weights.then(|| self.weights.take().unwrap_or_default());
@@ -110,8 +113,8 @@ impl Bundles {
         self.paths[hops].copy_from_slice(&self.sought);
     }
 
-    /// Adds a flow of a class on a path, with a weight. Returns its bundle, and whether the bundle is new: then it
-    /// has one flow and is attached nowhere.
+    /// Adds a flow of a class on a path, with a weight. Returns its bundle, and whether the bundle
+    /// is new: then it has one flow and is attached nowhere.
     pub fn add(
         &mut self,
         class: u32,
@@ -141,8 +144,8 @@ impl Bundles {
         key(self.bundles[bundle as usize].class, self.path(bundle))
     }
 
-    /// Makes room for bundles with numbers below `count` that [`Bundles::lay`] lays. There are no others. Each counts
-    /// for 1, or has a weight of its own.
+    /// Makes room for bundles with numbers below `count` that [`Bundles::lay`] lays. There are no
+    /// others. Each counts for 1, or has a weight of its own.
     pub fn make_room(&mut self, count: usize, has_weights: bool) {
         self.clear(has_weights);
         if let Some(weights) = &mut self.weights {
@@ -290,8 +293,8 @@ impl Bundles {
     }
 }
 
-/// Adds a bundle to the list of a link, which grows by a half: lists that double take 1.5 MB more of four strict
-/// classes on `fat-tree:k=8` with the Facebook trace.
+/// Adds a bundle to the list of a link, which grows by a half: lists that double take 1.5 MB more
+/// of four strict classes on `fat-tree:k=8` with the Facebook trace.
 fn push(list: &mut Vec<u32>, bundle: u32) {
     if list.len() == list.capacity() {
         list.reserve_exact(list.len() / 2 + 4);
@@ -299,7 +302,8 @@ fn push(list: &mut Vec<u32>, bundle: u32) {
     list.push(bundle);
 }
 
-/// A number made of class and path. It is the same in every run, and so is the memory that the table needs.
+/// A number made of class and path. It is the same in every run, and so is the memory that the
+/// table needs.
 fn key(class: u32, path: &[u32]) -> u64 {
     path.iter().fold(u64::from(class), |key, &link| {
         let key = (key ^ u64::from(link)).wrapping_mul(0x9e37_79b9_7f4a_7c15);

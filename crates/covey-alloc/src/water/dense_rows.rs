@@ -9,12 +9,12 @@ pub const MAX_DENSE_LINKS: usize = 1536;
 /// Up to so many links of a word are looked at one by one.
 const FEW: u32 = 8;
 
-/// For each link, the number of flows that are attached to it, by the other links that they cross. With the
-/// table, a new water level costs one pass over a row, in vector instructions, instead of one pass over all
-/// bundles.
+/// For each link, the number of flows that are attached to it, by the other links that they cross.
+/// With the table, a new water level costs one pass over a row, in vector instructions, instead of
+/// one pass over all bundles.
 ///
-/// Much of a row is zero, so bits say where it is not: for 64 links at once, and for the question whether any link
-/// is lower or higher.
+/// Much of a row is zero, so bits say where it is not: for 64 links at once, and for the question
+/// whether any link is lower or higher.
 #[derive(Debug, Default)]
 pub struct DenseRows {
     links: usize,
@@ -28,7 +28,8 @@ pub struct DenseRows {
     attached: Vec<u64>,
 }
 
-/// Numbers of flows, in as few bytes as is enough for all. The rows of a wide coflow fill much of a cache.
+/// Numbers of flows, in as few bytes as is enough for all. The rows of a wide coflow fill much of a
+/// cache.
 #[derive(Debug)]
 enum Numbers {
     Bytes(Vec<u8>),
@@ -138,11 +139,13 @@ impl DenseRows {
         any(self.row(&self.attached, link).iter().copied(), levels, |other| other > level)
     }
 
-    /// The flows attached to `link` get `by` more: adds that to what is used of all links. Calls `off` with the
-    /// number of a word, the bits of those of its links whose level may be wrong then, and what is used of all links.
+    /// The flows attached to `link` get `by` more: adds that to what is used of all links. Calls
+    /// `off` with the number of a word, the bits of those of its links whose level may be wrong
+    /// then, and what is used of all links.
     ///
-    /// These are the `full` links that the flows cross, and those of which more than the `ceiling` is used. What is
-    /// used of full links need not be compared, and of the others only if it rises.
+    /// These are the `full` links that the flows cross, and those of which more than the `ceiling`
+    /// is used. What is used of full links need not be compared, and of the others only if it
+    /// rises.
     pub fn raise(
         &self,
         link: usize,

@@ -1,7 +1,8 @@
 //! Links divided in proportion to weights.
 //!
-//! A link's level is its capacity over the weights of all flows that cross it. A flow gets its weight times the lowest
-//! level on its path; what others cannot use is left idle. So a level depends on nothing but the flows at its link.
+//! A link's level is its capacity over the weights of all flows that cross it. A flow gets its
+//! weight times the lowest level on its path; what others cannot use is left idle. So a level
+//! depends on nothing but the flows at its link.
 
 use crate::exact_sum::ExactSum;
 

@@ -1,9 +1,10 @@
 //! Max-min fairness from nothing, by progressive filling, on paths of any number of links.
 //!
-//! All rates rise evenly, each by what its flow counts for. A round fixes the links that are full first: those with the
-//! lowest share, which is what is free over what their open flows count for. It gives their open flows that level, and
-//! goes on. Only the shares of links that these flows cross change, so a round costs as much as it fixes: each flow's
-//! path is read twice in all, whatever the number of rounds. The lowest share is kept for each 64 links.
+//! All rates rise evenly, each by what its flow counts for. A round fixes the links that are full
+//! first: those with the lowest share, which is what is free over what their open flows count for.
+//! It gives their open flows that level, and goes on. Only the shares of links that these flows
+//! cross change, so a round costs as much as it fixes: each flow's path is read twice in all,
+//! whatever the number of rounds. The lowest share is kept for each 64 links.
 
 use std::ops::Deref;
 
@@ -14,7 +15,8 @@ use covey_core::sets::simd::{bitmask, minimum};
 /// the last bits after many subtractions.
 const SAME_ROUND: f64 = 1.0 + 1e-12;
 
-/// Where subtractions leave less than this part of what open flows counted for, that is added up again.
+/// Where subtractions leave less than this part of what open flows counted for, that is added up
+/// again.
 const CANCELLED: f64 = 1e-3;
 
 /// Flows with numbers below some `width`, which share links with numbers of their own.
@@ -28,7 +30,8 @@ pub trait Flows {
     /// Whether what flows count for adds up without rounding.
     fn has_exact_sums(&self) -> bool;
 
-    /// Calls `visit` with the set and each flow of the set that crosses a link. `visit` may take the flow out.
+    /// Calls `visit` with the set and each flow of the set that crosses a link. `visit` may take
+    /// the flow out.
     fn each_at(&self, link: usize, set: &mut [u64], visit: impl FnMut(&mut [u64], usize));
 }
 
@@ -49,14 +52,15 @@ pub struct Filling {
     /// Open flows, a bit each: those that have no level yet.
     open: Vec<u64>,
     links: Vec<OpenLink>,
-    /// By link, what its open flows counted for when that was last added up; empty if sums are exact.
+    /// By link, what its open flows counted for when that was last added up; empty if sums are
+    /// exact.
     summed: Vec<f64>,
     /// By link, `free / weight`; infinite once the link is fixed or has no open flow.
     share: Vec<f64>,
     /// The lowest of each 64 shares.
     lowest: Vec<f64>,
-    /// Links that have other numbers than when their share was worked out, a bit each: rounds of wide coflows on large
-    /// networks touch few.
+    /// Links that have other numbers than when their share was worked out, a bit each: rounds of
+    /// wide coflows on large networks touch few.
     touched: Vec<u64>,
     /// The links that are fixed in this round.
     fixed: Vec<u32>,
@@ -83,8 +87,8 @@ impl Filling {
         }
     }
 
-    /// Gives each open flow a level. Calls `fixes` with the flow, the link that limits it and the level: never lower
-    /// than in the calls before. What the flows do not use is [`Filling::rest`].
+    /// Gives each open flow a level. Calls `fixes` with the flow, the link that limits it and the
+    /// level: never lower than in the calls before. What the flows do not use is [`Filling::rest`].
     pub fn fill(&mut self, flows: &impl Flows, mut fixes: impl FnMut(usize, usize, f64)) {
         self.sum_up(flows);
         while let Some(lowest) = self.find_lowest() {
@@ -124,8 +128,8 @@ impl Filling {
         self.share_out(flows, 0.0);
     }
 
-    /// Finds the links that are fixed in the next round. Returns the lowest share; `None` if no link is
-    /// open.
+    /// Finds the links that are fixed in the next round. Returns the lowest share; `None` if no
+    /// link is open.
     fn find_lowest(&mut self) -> Option<f64> {
         let lowest = minimum(f64::INFINITY, &self.lowest);
         if lowest == f64::INFINITY {

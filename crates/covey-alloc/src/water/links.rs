@@ -8,12 +8,12 @@ use covey_core::sets::simd::bitmask;
 /// The part of a link's capacity by which what is used may miss what is free: less is rounding.
 const TOLERANCE: f64 = 1e-12;
 
-/// What less than this part of a link's capacity is free counts as nothing: a class that is starved gets
-/// exactly 0.
+/// What less than this part of a link's capacity is free counts as nothing: a class that is starved
+/// gets exactly 0.
 const NOTHING: f64 = 1e-9;
 
-/// Numbers of one class by link. All are in bytes per second, but `own` and `count`, which are numbers of
-/// flows.
+/// Numbers of one class by link. All are in bytes per second, but `own` and `count`, which are
+/// numbers of flows.
 #[derive(Debug, Default)]
 pub struct Links {
     /// Water level: the rate of the flows that the link limits; infinite if the link is not full.
@@ -24,7 +24,8 @@ pub struct Links {
     pub used: Vec<f64>,
     /// Links that are full, a bit each. Their level is wrong once another amount is used of them.
     pub full: Vec<u64>,
-    /// The bound of `used` at which the level of a link that is not full is right; infinite for a full one.
+    /// The bound of `used` at which the level of a link that is not full is right; infinite for a
+    /// full one.
     pub ceiling: Vec<f64>,
     /// Flows that are attached to the link.
     pub own: Vec<f64>,
@@ -32,8 +33,8 @@ pub struct Links {
     pub count: Vec<f64>,
     /// What the link carries at most.
     pub capacity: Vec<f64>,
-    /// Where there are no tables, a bound of the levels of bundles that cross a full link and are attached to another
-    /// one; infinite if the link is not full.
+    /// Where there are no tables, a bound of the levels of bundles that cross a full link and are
+    /// attached to another one; infinite if the link is not full.
     pub others: Vec<f64>,
 }
 
@@ -93,11 +94,11 @@ impl Links {
         (self.free[link] - free).abs() <= TOLERANCE * self.capacity[link]
     }
 
-    /// Sets what is free of every link. Calls `off` with each link whose level is wrong then. Returns whether
-    /// another amount is free than before.
+    /// Sets what is free of every link. Calls `off` with each link whose level is wrong then.
+    /// Returns whether another amount is free than before.
     ///
-    /// Where as much is free as before at 64 links, these are passed over: when another amount is used of a link, it is
-    /// looked at then.
+    /// Where as much is free as before at 64 links, these are passed over: when another amount is
+    /// used of a link, it is looked at then.
     pub fn set_all_free(&mut self, free: &[f64], mut off: impl FnMut(&Links, usize, u64)) -> bool {
         let mut any_new = false;
         for word in 0..free.len().div_ceil(64) {
@@ -112,8 +113,8 @@ impl Links {
         any_new
     }
 
-    /// The same for up to 64 links, in a form that compiles to vector instructions. Returns the bits of those that
-    /// are off.
+    /// The same for up to 64 links, in a form that compiles to vector instructions. Returns the
+    /// bits of those that are off.
     fn set_some_free(&mut self, links: Range<usize>, free: &[f64], any_new: &mut bool) -> u64 {
         let columns = self.free[links.clone()].iter_mut().zip(&mut self.ceiling[links.clone()]);
         let columns = columns.zip(free.iter().zip(&self.capacity[links.clone()]));
@@ -160,8 +161,8 @@ impl Links {
         self.used[link] - self.free[link] > TOLERANCE * self.capacity[link]
     }
 
-    /// Links that are off are looked at in this order, lowest first: the level that the link has, or that it will
-    /// have at least if it is used for more than is free.
+    /// Links that are off are looked at in this order, lowest first: the level that the link has,
+    /// or that it will have at least if it is used for more than is free.
     pub fn precedence(&self, link: usize) -> f64 {
         let Links { level, free, own, count, .. } = self;
         precedence(level[link], free[link], self.used[link], own[link], count[link])

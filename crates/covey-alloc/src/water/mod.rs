@@ -4,9 +4,10 @@
 //! - [`links`]: what they get and use at each link.
 //! - [`filling`]: the levels from nothing.
 //! - [`water_levels`]: the levels, kept; [`queue`]: the links that are to be balanced.
-//! - [`rows`]: what flows cross beside the link that limits them, in two forms: [`dense_rows`] where there are few
-//!   links, [`path_rows`] where there are many.
-//! - [`divided`]: the levels of links that are divided in proportion to weights, which is not max-min fair.
+//! - [`rows`]: what flows cross beside the link that limits them, in two forms: [`dense_rows`]
+//!   where there are few links, [`path_rows`] where there are many.
+//! - [`divided`]: the levels of links that are divided in proportion to weights, which is not
+//!   max-min fair.
 
 pub mod bundles;
 pub mod filling;

@@ -13,8 +13,9 @@ struct Piece {
     links: [u32; HOPS],
 }
 
-/// For each link, the bundles attached to it in the order of the link's list: what their flows count for, and the other
-/// links that they cross. A bundle has a piece, or several if some path is long.
+/// For each link, the bundles attached to it in the order of the link's list: what their flows
+/// count for, and the other links that they cross. A bundle has a piece, or several if some path is
+/// long.
 ///
 /// A new water level is told to all these links, so they stand in memory one after the other.
 #[derive(Debug, Default)]
@@ -69,15 +70,15 @@ impl PathRows {
         self.rows[link].iter_mut().for_each(|piece| piece.weight *= part);
     }
 
-    /// What the flows of bundles count for, and other links that they cross: in order of the list, some bundles
-    /// several times with other links each time.
+    /// What the flows of bundles count for, and other links that they cross: in order of the list,
+    /// some bundles several times with other links each time.
     #[inline(always)]
     pub fn row(&self, link: usize) -> impl Iterator<Item = (f64, &[u32])> {
         self.rows[link].iter().map(|piece| (piece.weight, &piece.links[..piece.hops as usize]))
     }
 
-    /// Whether bundles attached to `link` cross a `full` link whose level is below `level`. Most links are not full, and
-    /// a bit says so without a look at their level.
+    /// Whether bundles attached to `link` cross a `full` link whose level is below `level`. Most
+    /// links are not full, and a bit says so without a look at their level.
     pub fn crosses_lower(&self, link: usize, level: f64, levels: &[f64], full: &[u64]) -> bool {
         let is_lower = |l: usize| has_bit(full, l) && levels[l] < level;
         self.row(link).any(|(_, path)| path.iter().any(|&l| is_lower(l as usize)))

@@ -24,8 +24,9 @@ impl Queue {
 
     /// Adds a link, if it is not in.
     ///
-    /// In line, as most links that are off are in: with a call each, `fair` on `fat-tree:k=8` takes 15 % more
-    /// instructions on every fifth coflow of the Facebook trace. Left to the compiler, that varies with other code.
+    /// In line, as most links that are off are in: with a call each, `fair` on `fat-tree:k=8` takes
+    /// 15 % more instructions on every fifth coflow of the Facebook trace. Left to the compiler,
+    /// that varies with other code.
     #[inline(always)]
     pub fn push(&mut self, link: usize, precedence: impl FnOnce() -> f64) {
         let bit = 1 << (link % 64);
@@ -35,8 +36,8 @@ impl Queue {
         }
     }
 
-    /// Adds those of up to 64 links, from `64 * word` on, that are not in. Most links that are off are in, so the
-    /// word is looked at before any link is.
+    /// Adds those of up to 64 links, from `64 * word` on, that are not in. Most links that are off
+    /// are in, so the word is looked at before any link is.
     #[inline(always)]
     pub fn push_all(&mut self, word: usize, links: u64, precedence: impl Fn(usize) -> f64) {
         let new = links & !self.is_in[word];

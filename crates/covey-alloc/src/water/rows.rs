@@ -18,8 +18,8 @@ pub enum Form {
 
 /// A row for each link. The memory of another form is kept.
 ///
-/// What is called for each bundle is in line: with calls, strict classes take 1.7 % more instructions on every fifth
-/// coflow of the Facebook trace, on the big switch.
+/// What is called for each bundle is in line: with calls, strict classes take 1.7 % more
+/// instructions on every fifth coflow of the Facebook trace, on the big switch.
 #[derive(Debug, Default)]
 pub struct Rows {
     pub form: Form,

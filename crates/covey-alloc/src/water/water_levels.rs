@@ -1,16 +1,17 @@
-//! Max-min fairness of one class, or of one coflow, on any paths, kept up to date as flows come and go.
+//! Max-min fairness of one class, or of one coflow, on any paths, kept up to date as flows come and
+//! go.
 //!
-//! Every bundle is attached to the link that limits it, and its rate is that link's water level. A link is
-//! *full* if its level is finite. Rates are max-min fair when three things hold:
+//! Every bundle is attached to the link that limits it, and its rate is that link's water level. A
+//! link is *full* if its level is finite. Rates are max-min fair when three things hold:
 //!
 //! - no link is used for more than is free there;
 //! - a full link is used for all that is free there;
 //! - a bundle is attached to the link with the lowest level on its path.
 //!
-//! When flows come or go, the first two fail at few links. These are *balanced*, lowest level first: a link
-//! gets the level at which its use is right, and bundles whose limiting link changes by that are attached
-//! elsewhere. That changes what is used of the links with higher levels, which are balanced in turn. Levels
-//! below the lowest of the links that were off stay as they are.
+//! When flows come or go, the first two fail at few links. These are *balanced*, lowest level
+//! first: a link gets the level at which its use is right, and bundles whose limiting link changes
+//! by that are attached elsewhere. That changes what is used of the links with higher levels, which
+//! are balanced in turn. Levels below the lowest of the links that were off stay as they are.
 
 use std::ops::Range;
 
@@ -23,14 +24,15 @@ use super::queue::Queue;
 use super::rows::{Form, Rows};
 use covey_core::sets::marked_links::MarkedLinks;
 
-/// In a round, so many links are balanced, one more for each bundle, and one for so many links of the fabric. If more
-/// are off, levels are worked out from nothing, which costs about as much: so a round costs at most about twice what
-/// it must. Many are off when many flows come at once to a network that has few.
+/// In a round, so many links are balanced, one more for each bundle, and one for so many links of
+/// the fabric. If more are off, levels are worked out from nothing, which costs about as much: so a
+/// round costs at most about twice what it must. Many are off when many flows come at once to a
+/// network that has few.
 const BALANCES: usize = 256;
 const LINKS_PER_BALANCE: usize = 64;
 
-/// The number of rounds after which sums are added up again, at least, and one more for so many links: rounding adds
-/// up, and a round changes fewer of many links.
+/// The number of rounds after which sums are added up again, at least, and one more for so many
+/// links: rounding adds up, and a round changes fewer of many links.
 const ROUNDS_PER_SUM: usize = 1024;
 const LINKS_PER_ROUND: usize = 16;
 
@@ -95,8 +97,8 @@ pub struct Changes {
 }
 
 impl WaterLevels {
-    /// No flows on links of these capacities. If there are few links and many flows, tables of links are fast
-    /// (`is_dense`).
+    /// No flows on links of these capacities. If there are few links and many flows, tables of
+    /// links are fast (`is_dense`).
     pub fn clear(&mut self, capacity: impl ExactSizeIterator<Item = f64> + Clone, is_dense: bool) {
         let links = capacity.len();
         self.links.clear(capacity);
@@ -133,8 +135,8 @@ impl WaterLevels {
         self.links.free.iter().zip(&self.links.used).map(|(free, used)| (free - used).max(0.0))
     }
 
-    /// Notes from now on, unless there are tables, of which links another amount is used or free. So far it may be any.
-    /// Nothing follows the last class, so its links need not be noted.
+    /// Notes from now on, unless there are tables, of which links another amount is used or free.
+    /// So far it may be any. Nothing follows the last class, so its links need not be noted.
     pub fn note_touched(&mut self) {
         self.notes_touched = !self.is_dense();
         self.is_touched = true;
@@ -187,8 +189,8 @@ impl WaterLevels {
         self.rows.form == Form::Dense
     }
 
-    /// If they are [noted](WaterLevels::note_touched), the links of which another amount is used or free than when that
-    /// was last handed on.
+    /// If they are [noted](WaterLevels::note_touched), the links of which another amount is used or
+    /// free than when that was last handed on.
     pub fn touched(&self) -> impl Iterator<Item = usize> + '_ {
         self.touched.iter()
     }
@@ -247,8 +249,9 @@ impl WaterLevels {
     pub fn join(&mut self, bundles: &mut Bundles, bundle: u32) {
         let lowest = self.lowest_link(bundles.path(bundle));
         let (link, weight) = (lowest as usize, bundles.weight(bundle));
-        // With the whole capacity for this bundle, the link is used for more than is free if any other flow has a rate
-        // there, so the balance finds those that are to have less. Sums of more than that would not be exact.
+        // With the whole capacity for this bundle, the link is used for more than is free if any
+        // other flow has a rate there, so the balance finds those that are to have less. Sums of
+        // more than that would not be exact.
         let (level, most) = (self.links.level[link], self.links.capacity[link] / weight);
         if level > most {
             if level < f64::INFINITY {
@@ -292,10 +295,12 @@ impl WaterLevels {
         self.count(link, path, by);
     }
 
-    /// The flows of each bundle count for a part of what they did, and all rates stay: levels rise. `part` gives that
-    /// part by level, and `raise` the new level; neither changes the order of levels.
+    /// The flows of each bundle count for a part of what they did, and all rates stay: levels rise.
+    /// `part` gives that part by level, and `raise` the new level; neither changes the order of
+    /// levels.
     ///
-    /// What flows count for at links where they are not attached is not brought up to date: it is a bound.
+    /// What flows count for at links where they are not attached is not brought up to date: it is a
+    /// bound.
     pub fn shrink(
         &mut self,
         bundles: &mut Bundles,
@@ -349,8 +354,8 @@ impl WaterLevels {
         self.limit_no_more(link);
     }
 
-    /// A link limits no flow, if none is attached to it any more, however little of it the last one has used. Links
-    /// that are divided in proportion have their level all the same.
+    /// A link limits no flow, if none is attached to it any more, however little of it the last one
+    /// has used. Links that are divided in proportion have their level all the same.
     fn limit_no_more(&mut self, link: usize) {
         if self.attached[link].is_empty() && self.rows.form != Form::None {
             self.links.own[link] = 0.0;
@@ -436,7 +441,8 @@ impl WaterLevels {
     }
 }
 
-/// Empties the lists of so many links. Lists of other links stay, so that their memory is used again.
+/// Empties the lists of so many links. Lists of other links stay, so that their memory is used
+/// again.
 fn empty(lists: &mut Vec<Vec<u32>>, links: usize) {
     lists.iter_mut().for_each(Vec::clear);
     lists.resize_with(links.max(lists.len()), Vec::new);

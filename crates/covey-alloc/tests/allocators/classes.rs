@@ -1,5 +1,5 @@
-//! Classes against progressive filling of each class in turn, through histories of arrivals, ends and changes
-//! of the plan.
+//! Classes against progressive filling of each class in turn, through histories of arrivals, ends
+//! and changes of the plan.
 
 use covey_core::{Rank, Time};
 
@@ -10,7 +10,8 @@ use super::*;
 enum Step {
     End(usize),
     Arrive(Vec<FlowSpec>, u32),
-    /// A coflow, the flows of a coflow at one link, or one flow gets an entry in a class, or another one.
+    /// A coflow, the flows of a coflow at one link, or one flow gets an entry in a class, or
+    /// another one.
     Move(usize, Part, u32),
     /// The entry is removed.
     Drop(usize, Part),

@@ -80,8 +80,8 @@ fn levels_of_wide_shuffles_equal_those_from_scratch() {
     assert!(went_on > 1000 && moved > 100, "{went_on} and {moved}");
 }
 
-/// Coflows that cross all of 64 neighbouring links again and again, whose amounts are worked out at once; one of them
-/// has its senders in another order.
+/// Coflows that cross all of 64 neighbouring links again and again, whose amounts are worked out at
+/// once; one of them has its senders in another order.
 #[test]
 fn rates_of_wide_coflows_on_a_fat_tree_equal_those_from_scratch() {
     let mut next = numbers();
@@ -123,8 +123,9 @@ fn rates_of_wide_coflows_on_a_fat_tree_equal_those_from_scratch() {
     }
 }
 
-/// Flows of wide coflows on paths with inner links: few can run, and most wait at a full link. Links are looked up 64
-/// at a time. Each coflow ends whole at some time, and another takes its place.
+/// Flows of wide coflows on paths with inner links: few can run, and most wait at a full link.
+/// Links are looked up 64 at a time. Each coflow ends whole at some time, and another takes its
+/// place.
 #[test]
 fn matching_of_wide_coflows_on_a_fat_tree_equals_that_of_the_definition() {
     let mut next = numbers();

@@ -226,8 +226,8 @@ fn a_coflow_does_not_inherit_the_rank_of_an_earlier_one_with_its_id() {
     follow((network, coflows), true, Backfill::None, &[high, low], &steps);
 }
 
-/// Coflow 0 had something by what is left of its flows, and coflow 2 takes all of that. What remains of it by
-/// rounding is nothing, so backfill is for coflow 0.
+/// Coflow 0 had something by what is left of its flows, and coflow 2 takes all of that. What
+/// remains of it by rounding is nothing, so backfill is for coflow 0.
 #[test]
 fn a_coflow_of_which_rounding_is_left_gets_backfill() {
     let inner = [((0, 1), vec![]), ((0, 0), vec![]), ((1, 0), vec![0, 2])];

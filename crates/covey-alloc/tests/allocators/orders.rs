@@ -164,8 +164,8 @@ fn flows_of(coflow: CoflowId, flows: &[FlowSpec]) -> impl Iterator<Item = FlowId
 /// The number of hosts under an edge switch, of edge switches in a pod, and of half of all pods.
 const HALF: u32 = 2;
 
-/// A fat tree with four pods and 16 hosts. The way up is chosen by the sum of source and destination.
-/// `uplink` is the capacity of the links up and down between switches.
+/// A fat tree with four pods and 16 hosts. The way up is chosen by the sum of source and
+/// destination. `uplink` is the capacity of the links up and down between switches.
 fn fat_tree(uplink: f64) -> Fabric {
     let (edges, hosts) = (2 * HALF * HALF, 2 * HALF * HALF * HALF);
     // By tier: edge to aggregation, aggregation to core, core to aggregation, aggregation to edge.

@@ -76,7 +76,8 @@ fn a_link_is_divided_by_weight_whoever_has_how_many_coflows() {
 
 #[test]
 fn what_a_tenant_cannot_use_goes_to_others() {
-    // Tenant 1 shares the link into port 3 with tenant 2, so it uses 1/2 of its part of the link out of port 0.
+    // Tenant 1 shares the link into port 3 with tenant 2, so it uses 1/2 of its part of the link
+    // out of port 0.
     let flows = [(0, 0, 1), (1, 0, 3), (2, 2, 3), (2, 2, 3), (2, 4, 3)];
     let weights = [1.0, 3.0, 3.0];
     assert_same(&rates(&flows, &weights), &[0.5, 0.5, 0.5, 0.0, 0.0]);
@@ -104,8 +105,8 @@ fn tenants() -> impl Strategy<Value = Vec<u32>> {
     vec(0..3_u32, 8)
 }
 
-/// A tenant that is offered more may send other flows, and so leave something elsewhere that nobody has taken by the last
-/// round. That is rare; in all other cases each flow crosses a full link.
+/// A tenant that is offered more may send other flows, and so leave something elsewhere that nobody
+/// has taken by the last round. That is rare; in all other cases each flow crosses a full link.
 #[test]
 fn hardly_anything_is_idle_that_a_flow_could_use() {
     const CASES: usize = 4000;
@@ -216,8 +217,8 @@ proptest! {
         }
     }
 
-    /// With whole networks of tenants that share fairly inside, it does not matter in how many coflows a tenant's flows
-    /// are, and only the proportions of weights count.
+    /// With whole networks of tenants that share fairly inside, it does not matter in how many
+    /// coflows a tenant's flows are, and only the proportions of weights count.
     #[test]
     fn splitting_coflows_and_scaling_weights_change_nothing(
         network in random::network(random::any_fabric()),

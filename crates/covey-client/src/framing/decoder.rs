@@ -28,8 +28,8 @@ pub(crate) struct FrameDecoder {
     chunked: bool,
     /// Notes that have come and have not been taken; `None` for a flow without notes.
     notes: Option<Vec<Note>>,
-    /// Bytes of the flow after the current chunk, if the header says how many there are; without chunks, all bytes
-    /// that have not come.
+    /// Bytes of the flow after the current chunk, if the header says how many there are; without
+    /// chunks, all bytes that have not come.
     left: Option<u64>,
     /// The next chunk's header.
     header: [u8; CHUNK_HEADER],
@@ -166,8 +166,9 @@ impl FrameDecoder {
         &self.unpacked[from..self.given]
     }
 
-    /// Where to read to. First `into`, which is no longer than what is left of the plain chunk, or the rest of the
-    /// compressed chunk. If that ends the chunk, the next header follows, which saves a read.
+    /// Where to read to. First `into`, which is no longer than what is left of the plain chunk, or
+    /// the rest of the compressed chunk. If that ends the chunk, the next header follows, which
+    /// saves a read.
     pub fn slices<'a>(&'a mut self, into: &'a mut [u8]) -> [IoSliceMut<'a>; 2] {
         let ends = self.chunk.is_some() || into.len() == self.chunk_left;
         let header = if self.chunked && ends { &mut self.header[self.come..] } else { &mut [] };
@@ -178,8 +179,8 @@ impl FrameDecoder {
         [IoSliceMut::new(first), IoSliceMut::new(header)]
     }
 
-    /// `count` bytes were read into [`FrameDecoder::slices`], whose first slice had room for `room`. Returns how many
-    /// of them are bytes of the flow.
+    /// `count` bytes were read into [`FrameDecoder::slices`], whose first slice had room for
+    /// `room`. Returns how many of them are bytes of the flow.
     pub fn read(&mut self, count: usize, room: usize) -> usize {
         let first = count.min(room);
         if !self.chunked {

@@ -279,8 +279,9 @@ impl FrameEncoder {
         self.is_ended
     }
 
-    /// Ends the flow, with an empty chunk if the header does not say how many bytes there are. Returns whether
-    /// everything is written; if not, [`FrameEncoder::ahead`] must be written first.
+    /// Ends the flow, with an empty chunk if the header does not say how many bytes there are.
+    /// Returns whether everything is written; if not, [`FrameEncoder::ahead`] must be written
+    /// first.
     ///
     /// # Errors
     /// When the flow has sent fewer bytes than its header says.

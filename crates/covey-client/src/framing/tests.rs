@@ -6,7 +6,8 @@ use covey_proto::{CHUNK_HEADER, CodecName};
 
 use super::{FrameDecoder, FrameEncoder, Next, Taken, Written};
 
-/// The bytes on the wire for `data`, written in pieces; `codec` gives the compressor at each position.
+/// The bytes on the wire for `data`, written in pieces; `codec` gives the compressor at each
+/// position.
 fn sent(
     data: &[u8],
     piece: usize,

@@ -27,7 +27,8 @@ impl Arrival {
     /// A flow of a coflow begins on a connection.
     pub fn new(host: &Arc<Host>, connection: &Arc<Connection>, coflow: u64) -> Arrival {
         let socket = connection.socket();
-        // Replies are few, and their delay is that of the schedule. A kernel that refuses only makes it longer.
+        // Replies are few, and their delay is that of the schedule. A kernel that refuses only
+        // makes it longer.
         let _ =
             socket.set_nodelay(true).and_then(|()| pacing::mark(socket, pacing::mark_of_queue(0)));
         let replies = Replies::new(connection.clone(), host.name());

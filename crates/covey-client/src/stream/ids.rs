@@ -1,8 +1,8 @@
 //! Ids of coflows that nobody else has given.
 //!
-//! The highest bit says so. 31 random bits are the same for all coflows of a DAG, 12 bits are the id that Algorithm 1
-//! gives to the coflow's sub-coflows, and 20 random bits tell coflows of a DAG apart. So hosts that only hear the id
-//! know what belongs together, and in which order.
+//! The highest bit says so. 31 random bits are the same for all coflows of a DAG, 12 bits are the
+//! id that Algorithm 1 gives to the coflow's sub-coflows, and 20 random bits tell coflows of a DAG
+//! apart. So hosts that only hear the id know what belongs together, and in which order.
 
 use covey_stream::{Proposal, sub_coflow_id};
 
@@ -22,7 +22,8 @@ pub fn sub_id_of(coflow: u64) -> u32 {
     (coflow >> SERIAL_BITS) as u32 & ((1 << SUB_BITS) - 1)
 }
 
-/// The id of a new coflow that depends on others. It belongs to the DAG of the first. `random` is random.
+/// The id of a new coflow that depends on others. It belongs to the DAG of the first. `random` is
+/// random.
 pub fn new_id(parents: &[u64], proposal: Proposal, random: u64) -> u64 {
     let proposals = parents.iter().map(|&parent| proposal.of(sub_id_of(parent)));
     let sub_id = u64::from(sub_coflow_id(proposals).min((1 << SUB_BITS) - 1));

@@ -1,4 +1,5 @@
-//! A flow that is sent from here: its packets are marked with the priority that its receiver has decided.
+//! A flow that is sent from here: its packets are marked with the priority that its receiver has
+//! decided.
 
 use std::io;
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -73,7 +74,8 @@ impl Marking {
         }
     }
 
-    /// Waits for the receiver's confirmation. Returns how many bytes it has received. It can be taken once.
+    /// Waits for the receiver's confirmation. Returns how many bytes it has received. It can be
+    /// taken once.
     pub fn poll_confirmed(&self, cx: &mut Context<'_>) -> Poll<io::Result<u64>> {
         let mut end = self.end.lock().unwrap_or_else(PoisonError::into_inner);
         match end.confirmed.take() {

@@ -1,8 +1,8 @@
 //! Stream: nobody is in charge (docs/no-coordinator.md).
 //!
-//! Receivers give coflows their priorities, by the state machine of the simulator's policy `stream`, and tell senders on
-//! the connections of flows. Senders mark packets with them, and tell receivers what they know of others. Switches
-//! serve the marked packets strictly by priority.
+//! Receivers give coflows their priorities, by the state machine of the simulator's policy
+//! `stream`, and tell senders on the connections of flows. Senders mark packets with them, and tell
+//! receivers what they know of others. Switches serve the marked packets strictly by priority.
 
 mod arrival;
 mod host;

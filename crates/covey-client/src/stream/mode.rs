@@ -8,7 +8,7 @@ pub enum Mode {
     /// A coordinator, by way of the agent on this host.
     #[default]
     Coordinator,
-    /// Nobody alone: each receiver gives priorities to the coflows that come to it, and senders mark packets with
-    /// them. All applications of a coflow need the same setup.
+    /// Nobody alone: each receiver gives priorities to the coflows that come to it, and senders
+    /// mark packets with them. All applications of a coflow need the same setup.
     Stream(Setup),
 }

@@ -9,15 +9,16 @@ use covey_stream::{Input, Receiver, Setup, SubCoflow};
 
 use super::ids::{dag_of, sub_id_of};
 
-/// Sub-coflows without open flows that are remembered. Beyond that the oldest are forgotten: their later waves begin
-/// anew, and those that depend on them do not learn their sizes.
+/// Sub-coflows without open flows that are remembered. Beyond that the oldest are forgotten: their
+/// later waves begin anew, and those that depend on them do not learn their sizes.
 const REMEMBERED: usize = 4096;
 
-/// Other receivers of which a sub-coflow hears. Notes on more are not taken: whoever sends notes without end must not
-/// fill memory.
+/// Other receivers of which a sub-coflow hears. Notes on more are not taken: whoever sends notes
+/// without end must not fill memory.
 const MAX_OTHERS: usize = 16_384;
 
-/// Senders are told again what a sub-coflow has had when that has grown by a quarter, and by so many bytes.
+/// Senders are told again what a sub-coflow has had when that has grown by a quarter, and by so
+/// many bytes.
 const NEWS_BYTES: u64 = 16 << 10;
 
 /// What a receiver tells its senders.
@@ -162,8 +163,8 @@ impl<S: Sender> Receiving<S> {
         Some(sender)
     }
 
-    /// The coflows that have come here, that belong to the DAG of this one, and that come before it there; with their
-    /// bytes.
+    /// The coflows that have come here, that belong to the DAG of this one, and that come before it
+    /// there; with their bytes.
     pub fn predecessors(&self, coflow: u64) -> Vec<(u64, u64)> {
         let before = self.subs.iter().filter(|(other, sub)| {
             let is_before =

@@ -1,5 +1,5 @@
-//! What a receiver sends to the sender of a flow, on the flow's connection. The latest decision wins: one that has not
-//! been sent when the next comes is never sent.
+//! What a receiver sends to the sender of a flow, on the flow's connection. The latest decision
+//! wins: one that has not been sent when the next comes is never sent.
 
 use std::io;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

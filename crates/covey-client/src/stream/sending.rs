@@ -1,5 +1,5 @@
-//! What this host knows of the receivers of its flows, and tells the others (information relay and child-to-parent,
-//! Stream, ICNP, §III-C).
+//! What this host knows of the receivers of its flows, and tells the others (information relay and
+//! child-to-parent, Stream, ICNP, §III-C).
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -72,13 +72,14 @@ pub struct Sending {
 }
 
 impl Sending {
-    /// Nothing is sent yet. Switches have `queues` queues; `relays` says whether receivers hear of each other.
+    /// Nothing is sent yet. Switches have `queues` queues; `relays` says whether receivers hear of
+    /// each other.
     pub fn new(queues: u32, relays: bool) -> Sending {
         Sending { dags: BTreeMap::new(), last_priority: queues - 1, relays }
     }
 
-    /// A flow begins on a connection. Returns whether there may be notes for it, now and later. `predecessors` have been
-    /// received here, by the name `own`.
+    /// A flow begins on a connection. Returns whether there may be notes for it, now and later.
+    /// `predecessors` have been received here, by the name `own`.
     pub fn begin(
         &mut self,
         coflow: u64,

@@ -21,7 +21,8 @@ impl Stop {
     }
 }
 
-/// Connections that may wait to be accepted. If more come at once, their hosts try again a second later.
+/// Connections that may wait to be accepted. If more come at once, their hosts try again a second
+/// later.
 const BACKLOG: u32 = 4096;
 
 /// Listens at an address.

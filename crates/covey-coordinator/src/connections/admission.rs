@@ -53,7 +53,8 @@ impl Admission {
         Ok((Box::new(stream), shown))
     }
 
-    /// With what somebody who has shown this may speak for the port that a hello names; `None`: not at all.
+    /// With what somebody who has shown this may speak for the port that a hello names; `None`: not
+    /// at all.
     pub fn admits(&self, hello: &Hello, shown: Option<&CertificateDer<'_>>) -> Option<Credential> {
         match shown {
             Some(certificate) if !speaks_for(certificate, hello.port) => None,
@@ -98,7 +99,8 @@ impl Admission {
     }
 }
 
-/// Counts and logs a handshake that failed, unless the other side has merely left: many probes only connect.
+/// Counts and logs a handshake that failed, unless the other side has merely left: many probes only
+/// connect.
 pub(super) fn handshake_failed(guest: &Guest, error: &io::Error) {
     use io::ErrorKind::{BrokenPipe, ConnectionReset, UnexpectedEof};
     if !matches!(error.kind(), UnexpectedEof | ConnectionReset | BrokenPipe) {

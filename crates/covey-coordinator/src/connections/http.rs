@@ -81,9 +81,11 @@ impl Http {
 /// How long an answer that is under way may take when the server stops.
 const LAST_ANSWER: Duration = Duration::from_secs(1);
 
-/// How long a connection that has shown a credential may be idle, or take for the header of a request.
+/// How long a connection that has shown a credential may be idle, or take for the header of a
+/// request.
 const IDLE: Duration = Duration::from_secs(60);
 
-/// Limits of connections for probes. A connection is for one or a few requests, also without a token.
+/// Limits of connections for probes. A connection is for one or a few requests, also without a
+/// token.
 pub(crate) const PROBES: Limits =
     Limits { max: 64, max_per_peer: 32, max_unauthenticated: 64, patience: Duration::from_secs(2) };

@@ -1,5 +1,5 @@
-//! What coordinator and relay have in common: connections that are accepted, HTTP, credentials of agents, and messages
-//! that are handed over one group at a time.
+//! What coordinator and relay have in common: connections that are accepted, HTTP, credentials of
+//! agents, and messages that are handed over one group at a time.
 
 mod accept;
 mod admission;

@@ -86,7 +86,8 @@ impl Outbox {
         (Outbox { session, line, rest: sender }, rest)
     }
 
-    /// Whether a group can be sent. If not, it is wanted: whoever writes the present group learns that.
+    /// Whether a group can be sent. If not, it is wanted: whoever writes the present group learns
+    /// that.
     pub fn is_free(&self) -> bool {
         let is_busy = || self.line.is_busy.load(Ordering::SeqCst);
         if is_busy() {
@@ -111,8 +112,8 @@ impl Outbox {
         self.line.is_wanted.store(true, Ordering::SeqCst);
     }
 
-    /// Writes a group. Bytes that the socket does not take at once are left to the connection's task.
-    /// Returns whether all is written and more is wanted.
+    /// Writes a group. Bytes that the socket does not take at once are left to the connection's
+    /// task. Returns whether all is written and more is wanted.
     pub fn write(&self, mut bytes: Vec<u8>) -> bool {
         let (written, is_all) = self.line.write_now(&bytes);
         if !is_all {
@@ -137,8 +138,8 @@ impl Rest {
         self.session
     }
 
-    /// Writes what comes next, and returns whether more is wanted after it. `None`: nothing more can come,
-    /// and the connection is closed.
+    /// Writes what comes next, and returns whether more is wanted after it. `None`: nothing more
+    /// can come, and the connection is closed.
     ///
     /// # Errors
     /// When the connection breaks, or takes too long for a group.

@@ -20,11 +20,13 @@ pub struct Copied {
     pub records: usize,
     /// The journal that was there before, under its new name.
     pub kept: Option<PathBuf>,
-    /// Whether numbers are passed over, because nobody knows how many were given since the snapshot.
+    /// Whether numbers are passed over, because nobody knows how many were given since the
+    /// snapshot.
     pub skips: bool,
 }
 
-/// The whole records of a folder's journal, each of them one of this version, and the numbers that they give.
+/// The whole records of a folder's journal, each of them one of this version, and the numbers that
+/// they give.
 struct Contents {
     payloads: Vec<u8>,
     records: usize,
@@ -32,8 +34,8 @@ struct Contents {
 }
 
 fn contents(folder: &Path) -> Result<Contents, JournalError> {
-    // The numbers that a coordinator has reserved before the journal is read, and those after it, cover what the
-    // journal gives, whatever the coordinator does meanwhile.
+    // The numbers that a coordinator has reserved before the journal is read, and those after it,
+    // cover what the journal gives, whatever the coordinator does meanwhile.
     let before = Marks::read(folder)?;
     let bytes = read(folder)?;
     let known = Marks::read(folder)?.or(before).map(|after| after.max(before.unwrap_or(after)));
@@ -61,8 +63,8 @@ fn contents(folder: &Path) -> Result<Contents, JournalError> {
     Ok(Contents { payloads, records, marks: given(seen, records, known, version) })
 }
 
-/// Copies the journal of `folder` and its numbers to a folder that has none. A coordinator may use the journal
-/// meanwhile: the copy has every change that it had answered when the copy began.
+/// Copies the journal of `folder` and its numbers to a folder that has none. A coordinator may use
+/// the journal meanwhile: the copy has every change that it had answered when the copy began.
 ///
 /// # Errors
 /// When the journal is damaged, or the copy cannot be written.
@@ -78,8 +80,8 @@ pub fn snapshot(folder: &Path, to: &Path) -> Result<Copied, JournalError> {
     Ok(Copied { records: contents.records, kept: None, skips: false })
 }
 
-/// Has the journal of `folder` be the copy in the folder `from`; what was there is kept. No number is given again that
-/// may have been given since the copy was made.
+/// Has the journal of `folder` be the copy in the folder `from`; what was there is kept. No number
+/// is given again that may have been given since the copy was made.
 ///
 /// # Errors
 /// When the copy is damaged, a coordinator uses the folder, or the journal cannot be written.

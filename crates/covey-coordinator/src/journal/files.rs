@@ -26,7 +26,8 @@ pub(super) fn free_name(folder: &Path, what: &str) -> PathBuf {
     }
 }
 
-/// Writes a journal, whose records are `written`, beside the one there is. Returns it with its bytes.
+/// Writes a journal, whose records are `written`, beside the one there is. Returns it with its
+/// bytes.
 pub(super) fn write_new(
     folder: &Path,
     written: impl FnOnce(&mut BufWriter<&File>) -> io::Result<u64>,

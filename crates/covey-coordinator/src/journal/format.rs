@@ -1,16 +1,17 @@
 //! The layout of the journal's file, and how a damaged file differs from a torn one.
 //!
-//! Version 2: [`MAGIC`], then for each record a header of three `u32` (length of the payload, CRC-32 of the
-//! payload, CRC-32 of the two before), and the payload, JSON. All numbers are little-endian. Version 1 had no
-//! checksum of the header; it is still read. Version 2.1 has the layout of version 2, and records that name
-//! flows by id (`Record::FlowsEnded`, and `flow_ids` in others); records of version 2 are still read. Version 2.2
-//! has flows that change their coflow (`take` in `Record::Updated`, `Record::Renamed`); a program that does not
-//! know these refuses the journal. Version 2.3 has revisions in `Record::Registered`, which older programs
-//! pass over, and `Record::Drain`, which they refuse. Version 2.4 has the owners of coflows there and in
+//! Version 2: [`MAGIC`], then for each record a header of three `u32` (length of the payload,
+//! CRC-32 of the payload, CRC-32 of the two before), and the payload, JSON. All numbers are
+//! little-endian. Version 1 had no checksum of the header; it is still read. Version 2.1 has the
+//! layout of version 2, and records that name flows by id (`Record::FlowsEnded`, and `flow_ids` in
+//! others); records of version 2 are still read. Version 2.2 has flows that change their coflow
+//! (`take` in `Record::Updated`, `Record::Renamed`); a program that does not know these refuses the
+//! journal. Version 2.3 has revisions in `Record::Registered`, which older programs pass over, and
+//! `Record::Drain`, which they refuse. Version 2.4 has the owners of coflows there and in
 //! `Record::Gone`, which older programs pass over.
 //!
-//! A crash tears the end of the file: the last record is cut short, or ends in zeros that were never written.
-//! A crash leaves nothing else, so all other bytes that are no record are damage.
+//! A crash tears the end of the file: the last record is cut short, or ends in zeros that were
+//! never written. A crash leaves nothing else, so all other bytes that are no record are damage.
 
 use std::io::{self, Read, Write};
 use std::ops::Range;
@@ -64,7 +65,8 @@ impl Version {
     pub(super) fn payload(self, bytes: &[u8]) -> Option<&[u8]> {
         let length = self.length(bytes)?;
         let payload = bytes[self.header()..].get(..length)?;
-        // Every payload is an object or a name. Where nothing checks the header, this saves most checksums.
+        // Every payload is an object or a name. Where nothing checks the header, this saves most
+        // checksums.
         let closed = matches!((payload[0], payload[length - 1]), (b'{', b'}') | (b'"', b'"'));
         (closed && crc32fast::hash(payload) == number(&bytes[4..])).then_some(payload)
     }
@@ -181,7 +183,8 @@ pub(super) fn frame(payload: &[u8], out: &mut Vec<u8>) -> io::Result<()> {
     Ok(())
 }
 
-/// Refuses numbers that are not finite: JSON has none, and a start would not read what stands in their place.
+/// Refuses numbers that are not finite: JSON has none, and a start would not read what stands in
+/// their place.
 struct Finite;
 
 impl Formatter for Finite {

@@ -1,8 +1,8 @@
 //! The file `ids`: numbers that may have been given, kept apart from the journal.
 //!
-//! A journal that has lost its end cannot tell which numbers were given there. So numbers are reserved in
-//! blocks, on disk before the first of a block is acknowledged, and a start goes on behind the reserved ones.
-//! A coordinator that ends well leaves the exact numbers.
+//! A journal that has lost its end cannot tell which numbers were given there. So numbers are
+//! reserved in blocks, on disk before the first of a block is acknowledged, and a start goes on
+//! behind the reserved ones. A coordinator that ends well leaves the exact numbers.
 
 use std::fs::{self, OpenOptions};
 use std::io::{self, Write};

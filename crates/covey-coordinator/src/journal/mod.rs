@@ -1,11 +1,11 @@
 //! The journal: an append-only file of records, each with its length and checksums.
 //!
-//! This is a log rather than an embedded store, because it is only ever read as a whole, once, at the start.
-//! An index would be written and never used.
+//! This is a log rather than an embedded store, because it is only ever read as a whole, once, at
+//! the start. An index would be written and never used.
 //!
-//! [`format`] has the layout. Records of a group are written at once and synchronised once. A torn end was
-//! never acknowledged: it is put aside, if there is room, and the file is cut there. A damaged journal is refused; [`repair`]
-//! is for its operator.
+//! [`format`] has the layout. Records of a group are written at once and synchronised once. A torn
+//! end was never acknowledged: it is put aside, if there is room, and the file is cut there. A
+//! damaged journal is refused; [`repair`] is for its operator.
 
 mod backup;
 mod error;

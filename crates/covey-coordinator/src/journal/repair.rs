@@ -1,4 +1,5 @@
-//! What an operator can do about a journal: look at it, and take what is whole out of a damaged one.
+//! What an operator can do about a journal: look at it, and take what is whole out of a damaged
+//! one.
 
 use std::fs;
 use std::io::{self, Write};
@@ -100,12 +101,13 @@ fn why_unreadable(whole: &Whole<'_>) -> Option<(usize, String)> {
     Some((whole.at, error.to_string()))
 }
 
-/// Makes a journal of the whole records in `folder` but those that begin at the bytes `cut`, and keeps the old file.
-/// Numbers are passed over that may have been given in what is lost.
+/// Makes a journal of the whole records in `folder` but those that begin at the bytes `cut`, and
+/// keeps the old file. Numbers are passed over that may have been given in what is lost.
 ///
 /// # Errors
-/// When a coordinator uses the folder, when a whole record that stays is not one of this version, when no whole record
-/// begins where one is to be cut out, or when the new journal cannot be written.
+/// When a coordinator uses the folder, when a whole record that stays is not one of this version,
+/// when no whole record begins where one is to be cut out, or when the new journal cannot be
+/// written.
 pub fn repair(folder: &Path, cut: &[u64]) -> Result<Repaired, JournalError> {
     let path = folder.join(NAME);
     let io = |source| JournalError::Io { path: path.clone(), source };

@@ -92,7 +92,8 @@ impl Journal {
         Ok((journal, Found { given, torn, is_torn_kept }))
     }
 
-    /// Rewrites a journal of version 1 as one of the present version. The old one stays as `journal.v1`.
+    /// Rewrites a journal of version 1 as one of the present version. The old one stays as
+    /// `journal.v1`.
     fn convert(&mut self) -> Result<(), JournalError> {
         let path = self.folder.join(NAME);
         let io = |source| JournalError::Io { path: path.clone(), source };
@@ -124,8 +125,8 @@ impl Journal {
         self.lost
     }
 
-    /// Writes all of these records, or none of them. When it returns they are on disk. Returns how long the disk took
-    /// to synchronise.
+    /// Writes all of these records, or none of them. When it returns they are on disk. Returns how
+    /// long the disk took to synchronise.
     ///
     /// # Errors
     /// When they cannot be written.
@@ -155,8 +156,8 @@ impl Journal {
         self.trim()
     }
 
-    /// Writes bytes behind the whole ones and synchronises them, or cuts them off again. Returns how long the disk took
-    /// to synchronise.
+    /// Writes bytes behind the whole ones and synchronises them, or cuts them off again. Returns
+    /// how long the disk took to synchronise.
     fn write_behind(&mut self, bytes: &[u8]) -> io::Result<Duration> {
         self.ragged = true;
         let written = self.file.write_all(bytes).and_then(|()| {
@@ -222,8 +223,8 @@ impl Journal {
         self.file = OpenOptions::new().write(true).open("/dev/full").expect("every Linux has it");
     }
 
-    /// Has the journal hold these records and nothing else. The old one stays until the new one is on
-    /// disk.
+    /// Has the journal hold these records and nothing else. The old one stays until the new one is
+    /// on disk.
     ///
     /// # Errors
     /// When the new one cannot be written: then the old one is still in force.
@@ -277,7 +278,8 @@ fn check_room(folder: &Path, length: u64) -> io::Result<()> {
     Err(io::Error::new(io::ErrorKind::StorageFull, detail))
 }
 
-/// Reads the journal that was written last back, as a start would: it must have so many records and bytes.
+/// Reads the journal that was written last back, as a start would: it must have so many records and
+/// bytes.
 fn check_new(folder: &Path, count: usize, length: u64) -> io::Result<()> {
     let mut reader = Reader::new(&folder.join(NEW), Version::Two).map_err(io::Error::other)?;
     let mut found = 0;

@@ -88,7 +88,8 @@ impl Relay {
         self.health.as_ref().map(TcpListener::local_addr).transpose()
     }
 
-    /// Relays until `stop` resolves. Reads credentials again when they change, and when `reload` has a message.
+    /// Relays until `stop` resolves. Reads credentials again when they change, and when `reload`
+    /// has a message.
     ///
     /// # Errors
     /// When the coordinator refuses the relay for good.
@@ -130,7 +131,8 @@ async fn keep_joined(
     let path = Credentials::of(&config.folder).token_path();
     let mut wait = FIRST_WAIT;
     loop {
-        // It may have changed since the last attempt; the coordinator refuses one that is not there.
+        // It may have changed since the last attempt; the coordinator refuses one that is not
+        // there.
         let token = match tls {
             Some(_) => Vec::new(),
             None => covey_api::read_token(&path).unwrap_or_default(),
@@ -169,8 +171,8 @@ fn for_good(refusal: Refusal) -> Option<&'static str> {
     }
 }
 
-/// Serves the connection of an agent while the coordinator is there. Without it the connection is closed: the agent
-/// tries again later, or elsewhere.
+/// Serves the connection of an agent while the coordinator is there. Without it the connection is
+/// closed: the agent tries again later, or elsewhere.
 async fn run(
     admission: Arc<Admission>,
     uplink: watch::Receiver<Option<Arc<Uplink>>>,

@@ -21,7 +21,8 @@ const PATIENCE: Duration = Duration::from_secs(10);
 /// How many heartbeats the coordinator may be silent.
 const HEARTBEATS: f64 = 5.0;
 
-/// How much may wait to be written to the coordinator before agents have to: each is at most one read of an agent.
+/// How much may wait to be written to the coordinator before agents have to: each is at most one
+/// read of an agent.
 const WAITING: usize = 1024;
 
 /// The most of it that is written at once.
@@ -87,8 +88,8 @@ impl Uplink {
         Stop(self.over.clone())
     }
 
-    /// Passes a piece on to an agent. Returns whether its connection has taken it; otherwise the connection's task
-    /// tells when it has.
+    /// Passes a piece on to an agent. Returns whether its connection has taken it; otherwise the
+    /// connection's task tells when it has.
     fn say(&self, session: u64, bytes: Vec<u8>) -> io::Result<bool> {
         // The agent may have left meanwhile.
         let Some(outbox) = lock(&self.agents).get(&session).cloned() else { return Ok(false) };

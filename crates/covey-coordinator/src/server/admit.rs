@@ -45,8 +45,8 @@ pub(super) struct Gate {
     pub bodies: Bodies,
 }
 
-/// Looks at the token of every request, also where none is needed. The connection of a request with a token that
-/// counts stays.
+/// Looks at the token of every request, also where none is needed. The connection of a request with
+/// a token that counts stays.
 pub(super) async fn identify(
     State(gate): State<Arc<Gate>>,
     Extension(guest): Extension<Arc<Guest>>,
@@ -113,7 +113,8 @@ pub(super) async fn admit(
         return refuse(Problem::new(429, "too many requests", detail));
     }
     match with_body(&gate.bodies, request).await {
-        // The permit is held until the request is answered, because what is parsed is in memory too.
+        // The permit is held until the request is answered, because what is parsed is in memory
+        // too.
         Ok((_permit, request)) => next.run(request).await,
         Err(problem) => {
             match problem.status {

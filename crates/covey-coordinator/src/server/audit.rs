@@ -1,7 +1,8 @@
 //! The audit log: what has changed, and who asked for it.
 //!
-//! A line of JSON for each change is written by a thread of its own, because a disk may be slow. If the file is renamed
-//! or removed, the next line begins a new one: so it can be rotated at any time.
+//! A line of JSON for each change is written by a thread of its own, because a disk may be slow. If
+//! the file is renamed or removed, the next line begins a new one: so it can be rotated at any
+//! time.
 
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Read, Seek, SeekFrom, Write};
@@ -54,8 +55,8 @@ pub(super) struct Audit {
 }
 
 impl Audit {
-    /// Begins or continues the log in a file, if there is to be one. The thread ends, with all lines written, after
-    /// [`Audit::close`].
+    /// Begins or continues the log in a file, if there is to be one. The thread ends, with all
+    /// lines written, after [`Audit::close`].
     ///
     /// # Errors
     /// When the file cannot be written.
@@ -158,7 +159,8 @@ pub(super) async fn record(
 /// What is written of a request whose client leaves before the answer. It may have had its effect.
 const LEFT: &str = "the client left before the answer";
 
-/// A request under way. It is written down when it is dropped, because a client may leave at any time.
+/// A request under way. It is written down when it is dropped, because a client may leave at any
+/// time.
 struct Asked<'a> {
     audit: &'a Audit,
     entry: Entry,

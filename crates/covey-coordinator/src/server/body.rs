@@ -1,7 +1,7 @@
 //! Bodies of requests as JSON.
 //!
-//! A thread of the runtime serves many connections, so a large body is not read there. Nor are many large ones at a
-//! time: what is read has several times the memory of the text.
+//! A thread of the runtime serves many connections, so a large body is not read there. Nor are many
+//! large ones at a time: what is read has several times the memory of the text.
 
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
@@ -69,7 +69,8 @@ fn object<T: DeserializeOwned>(body: &[u8]) -> Result<T, String> {
         // Only a second reading keeps track of the field, which would slow down every request.
         let mut json = serde_json::Deserializer::from_slice(body);
         let located = serde_path_to_error::deserialize::<_, Object<T>>(&mut json).err();
-        // The path ends in a question mark where the text breaks off, and is a dot outside of all fields.
+        // The path ends in a question mark where the text breaks off, and is a dot outside of all
+        // fields.
         let path = located.map(|error| error.path().to_string()).unwrap_or_default();
         match path.trim_end_matches(['.', '?']) {
             "" => error.to_string(),

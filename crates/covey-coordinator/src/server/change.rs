@@ -1,9 +1,10 @@
 //! Settings that change while the coordinator runs.
 //!
-//! Another policy begins as after a start of the process, from what the journal says: so nothing of the policy before
-//! has to be taken over, and what a policy learns after a start is tested anyway. First the epoch of the start is
-//! written, as a start does. Meanwhile requests wait, and agents are not heard. Then agents join again, whether the
-//! policy has begun or not, and repeat what nobody has acknowledged.
+//! Another policy begins as after a start of the process, from what the journal says: so nothing of
+//! the policy before has to be taken over, and what a policy learns after a start is tested anyway.
+//! First the epoch of the start is written, as a start does. Meanwhile requests wait, and agents
+//! are not heard. Then agents join again, whether the policy has begun or not, and repeat what
+//! nobody has acknowledged.
 
 use std::ops::RangeInclusive;
 use std::sync::atomic::Ordering;
@@ -147,7 +148,8 @@ impl Decider {
         }
     }
 
-    /// Holds back what must not come before another policy begins, if one is about to. Returns the rest.
+    /// Holds back what must not come before another policy begins, if one is about to. Returns the
+    /// rest.
     pub(super) fn hold(&mut self, command: Command) -> Option<Command> {
         match &mut self.state.switch {
             Some(switch) => switch.hold(command),

@@ -10,8 +10,8 @@ use crate::request::{Answer, Client, List, MakePage, Request};
 use crate::state::SessionId;
 use covey_credentials::TokenLimits;
 
-/// Maximum number of them that wait for the decision thread, before connections have to; and of those that wait for
-/// another policy, before they are refused.
+/// Maximum number of them that wait for the decision thread, before connections have to; and of
+/// those that wait for another policy, before they are refused.
 pub(super) const WAITING: usize = 8192;
 
 /// Who hears what has become of a change of settings.

@@ -23,8 +23,8 @@ use crate::connections::lock;
 use crate::request::{Answer, List, MakePage};
 use crate::state::{CoordinatorState, Event, Output, RequestId, SessionId};
 
-/// The most commands taken over before a decision. While more than these wait of what agents have said, nothing else
-/// is received.
+/// The most commands taken over before a decision. While more than these wait of what agents have
+/// said, nothing else is received.
 const BATCH: usize = 4096;
 
 /// Bytes after which no further agent is sent something in this turn: others are served before.
@@ -42,8 +42,8 @@ pub(super) struct Decider {
     pub journal: std::sync::mpsc::Sender<Job>,
     pub groups: std::sync::mpsc::Sender<Vec<Group>>,
     pub journal_bytes: u64,
-    /// The journal is compacted when it has more bytes than this: at least twice what it had after the
-    /// last compaction.
+    /// The journal is compacted when it has more bytes than this: at least twice what it had after
+    /// the last compaction.
     pub compact_above: u64,
     pub shared: Arc<Shared>,
     /// The time of the state at `started`.

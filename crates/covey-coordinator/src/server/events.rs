@@ -15,7 +15,8 @@ use crate::connections::lock;
 /// Events that wait for a client, before it counts as slow.
 const WAITING: usize = 64;
 
-/// Streams events since the one that `Last-Event-ID` names, or from now on, until the client's token is `withdrawn`.
+/// Streams events since the one that `Last-Event-ID` names, or from now on, until the client's
+/// token is `withdrawn`.
 ///
 /// # Errors
 /// When the header is wrong, or events after that one are not kept any more.
@@ -61,7 +62,8 @@ pub(super) fn watch(
                         return;
                     }
                 }
-                // A slow client is cut off. It comes back with the number of the last event that it has seen.
+                // A slow client is cut off. It comes back with the number of the last event that it
+                // has seen.
                 Err(
                     broadcast::error::RecvError::Lagged(_) | broadcast::error::RecvError::Closed,
                 ) => {

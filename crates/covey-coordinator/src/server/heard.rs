@@ -1,7 +1,7 @@
 //! What agents have said, until the decision thread has time for it.
 //!
-//! All agents may report the ends of a wide coflow at once. So what they say is taken over in pieces, and clients are
-//! served between them.
+//! All agents may report the ends of a wide coflow at once. So what they say is taken over in
+//! pieces, and clients are served between them.
 
 use std::collections::VecDeque;
 
@@ -13,7 +13,8 @@ use crate::state::SessionId;
 /// The most flows of which is taken over what agents say before others are served.
 pub(super) const PIECE: usize = 4096;
 
-/// A decision waits until everything is taken over that agents have said, but no longer than for so many flows.
+/// A decision waits until everything is taken over that agents have said, but no longer than for so
+/// many flows.
 const UNDECIDED: usize = 1 << 20;
 
 /// What agents have said and done, in the order in which it came.
@@ -25,7 +26,8 @@ pub(super) struct Heard {
 }
 
 impl Heard {
-    /// An agent has said something, or its connection has come or gone. A long list comes in pieces.
+    /// An agent has said something, or its connection has come or gone. A long list comes in
+    /// pieces.
     pub fn push(&mut self, command: Command) {
         match command {
             Command::Heard(session, FromAgent::Ended(flows)) => {

@@ -6,8 +6,8 @@ use crate::state::Lsn;
 /// What is to be written.
 pub(super) enum Job {
     Append(Lsn, Box<Record>),
-    /// Replace the journal by these: all that is known, and the records that will have effect when they are
-    /// on disk.
+    /// Replace the journal by these: all that is known, and the records that will have effect when
+    /// they are on disk.
     Replace {
         known: Vec<Record>,
         under_way: Vec<(Lsn, Record)>,
@@ -18,7 +18,8 @@ pub(super) enum Job {
 
 /// What has become of it.
 pub(super) enum Written {
-    /// All records up to `last`; the journal has so many bytes, and the disk took `sync_s` seconds to synchronise.
+    /// All records up to `last`; the journal has so many bytes, and the disk took `sync_s` seconds
+    /// to synchronise.
     Durable {
         last: Lsn,
         bytes: u64,

@@ -87,7 +87,8 @@ impl JoinedRelays {
         (relays.len(), relays.values().map(|relay| relay.agents.load(Ordering::Relaxed)).sum())
     }
 
-    /// At most `limit` relays whose sessions have numbers from `from` on, and whether there are more.
+    /// At most `limit` relays whose sessions have numbers from `from` on, and whether there are
+    /// more.
     pub fn list(&self, from: SessionId, limit: usize) -> (Vec<RelayStatus>, Option<SessionId>) {
         let relays = lock(&self.0);
         let mut rest = relays.range(from..);

@@ -168,7 +168,8 @@ pub(super) struct Snapshot {
     pub plan_errors: u64,
     /// How many times larger than declared the flows of each tenant are taken to be.
     pub size_factors: BTreeMap<String, f64>,
-    /// What tokens have: of coflows that are present, and how many that have gone and keys of those are remembered.
+    /// What tokens have: of coflows that are present, and how many that have gone and keys of those
+    /// are remembered.
     pub holdings: BTreeMap<String, (Held, usize, usize)>,
     /// When all agents were looked at, in seconds from the start.
     pub looked_s: f64,
@@ -254,7 +255,8 @@ fn write_holdings(holdings: &BTreeMap<String, (Held, usize, usize)>, out: &mut S
     }
 }
 
-/// All of it as text. `relays` is how many relays have joined, and how many agents have through them.
+/// All of it as text. `relays` is how many relays have joined, and how many agents have through
+/// them.
 pub(super) fn text(
     now: &Snapshot,
     measured: &Measured,

@@ -1,8 +1,9 @@
 //! The thread that writes to the connections of agents.
 //!
-//! One thread writes what agents have to hear after a decision, to one socket after the other: to wake a
-//! task for each would cost half as much again as the writing does. Only what a socket does not take at once
-//! is left to the connection's task. What the agents of a relay have to hear is written at once for all of them.
+//! One thread writes what agents have to hear after a decision, to one socket after the other: to
+//! wake a task for each would cost half as much again as the writing does. Only what a socket does
+//! not take at once is left to the connection's task. What the agents of a relay have to hear is
+//! written at once for all of them.
 
 use std::io;
 use std::sync::Arc;

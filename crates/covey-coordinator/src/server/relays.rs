@@ -57,7 +57,8 @@ struct Relay<'a> {
     agents: &'a Agents,
     guest: &'a Guest,
     trunk: Arc<Trunk>,
-    /// The certificate of the relay, which says for which ports it may speak; with the token it may speak for all.
+    /// The certificate of the relay, which says for which ports it may speak; with the token it may
+    /// speak for all.
     shown: Option<CertificateDer<'static>>,
     listed: Listed,
     /// The sessions, by the numbers that the relay gives them.

@@ -1,6 +1,7 @@
 //! What requests of clients came to, by route and by token, for /metrics.
 //!
-//! A route is a pattern such as `/v1/coflows/{id}`, so that clients cannot make the number of series grow.
+//! A route is a pattern such as `/v1/coflows/{id}`, so that clients cannot make the number of
+//! series grow.
 
 use std::collections::BTreeMap;
 use std::fmt::Write;

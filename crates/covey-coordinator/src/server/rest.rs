@@ -400,8 +400,8 @@ async fn coordinator(State(api): State<Arc<Api>>) -> Response {
     ([(header::CONTENT_TYPE, "application/json")], status).into_response()
 }
 
-/// Seconds in one turn after which the coordinator is not ready, and after which it does not live: then it should be
-/// started again.
+/// Seconds in one turn after which the coordinator is not ready, and after which it does not live:
+/// then it should be started again.
 const SLOW_S: f64 = 1.0;
 pub(super) const STUCK_S: f64 = 30.0;
 

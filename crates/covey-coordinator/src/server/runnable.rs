@@ -16,10 +16,12 @@ pub(super) struct Runnable {
 }
 
 impl Runnable {
-    /// The policy with this name and these parameters; an instance for each tenant, if there are weights of tenants.
+    /// The policy with this name and these parameters; an instance for each tenant, if there are
+    /// weights of tenants.
     ///
     /// # Errors
-    /// When there is none, only the simulator can run it, it cannot serve tenants, or their weights are wrong.
+    /// When there is none, only the simulator can run it, it cannot serve tenants, or their weights
+    /// are wrong.
     pub fn named(name: &str, weights: &Weights) -> Result<Runnable, ServeError> {
         let built = covey_sched::build(name)?;
         let wants = built.policy.wants();

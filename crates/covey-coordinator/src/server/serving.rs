@@ -88,7 +88,8 @@ impl Server {
             let (bytes, kept) = (found.torn, found.is_torn_kept);
             tracing::warn!(bytes, kept, "the journal's end was not whole and is cut off");
         }
-        // A journal may be much larger than the state that it leads to, and is never in memory as a whole.
+        // A journal may be much larger than the state that it leads to, and is never in memory as a
+        // whole.
         let mut last = (0, Time::ZERO);
         for record in journal.records()? {
             let record = record?;
@@ -98,7 +99,8 @@ impl Server {
         found.given.iter().for_each(|record| see(record, &mut last));
         let (epoch, base) = (last.0 + 1, last.1);
         let epoch_record = Record::Epoch(epoch);
-        // Without room for it the coordinator answers what it knows, and goes on when there is room.
+        // Without room for it the coordinator answers what it knows, and goes on when there is
+        // room.
         let unwritten = journal.append([&epoch_record]).err().map(|error| {
             tracing::error!(%error, "the journal cannot be written: nothing is scheduled until it can");
             epoch_record
@@ -246,8 +248,9 @@ impl Server {
         Ok((self.clients.local_addr()?, self.agents.local_addr()?))
     }
 
-    /// Serves until `stop` resolves. Then takes no more changes, answers those that wait, and returns. Reads
-    /// certificates and tokens again when they change, and when `reload` has a message.
+    /// Serves until `stop` resolves. Then takes no more changes, answers those that wait, and
+    /// returns. Reads certificates and tokens again when they change, and when `reload` has a
+    /// message.
     ///
     /// # Errors
     /// When it cannot go on, and has to be started again.
@@ -275,7 +278,8 @@ impl Server {
         let agents = accept(self.agents, doors.agents.clone(), stop_all.clone(), serve);
         let mut is_fenced = self.shared.is_fenced.subscribe();
         tokio::spawn(async move {
-            // The schedules of an epoch that a start could forget would be older than those of the next.
+            // The schedules of an epoch that a start could forget would be older than those of the
+            // next.
             if is_fenced.wait_for(|is_fenced| *is_fenced).await.is_ok() {
                 agents.await;
             }

@@ -32,7 +32,8 @@ impl Switch {
                 let _ = changed.send(Err(too_many()));
                 None
             }
-            // When the policy has begun, or cannot, all agents join again, and repeat what nobody has acknowledged.
+            // When the policy has begun, or cannot, all agents join again, and repeat what nobody
+            // has acknowledged.
             Command::Heard(..) => None,
             rest => Some(rest),
         }

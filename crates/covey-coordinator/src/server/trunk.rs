@@ -1,7 +1,8 @@
-//! The way to the agents of a relay: all over one connection, each with at most one piece under way.
+//! The way to the agents of a relay: all over one connection, each with at most one piece under
+//! way.
 //!
-//! A relay has room for one piece of each agent, and says when the agent's connection has taken it. So an agent that
-//! is slow delays nobody else, and nothing piles up at the relay.
+//! A relay has room for one piece of each agent, and says when the agent's connection has taken it.
+//! So an agent that is slow delays nobody else, and nothing piles up at the relay.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex};
@@ -27,7 +28,8 @@ impl Trunk {
         encode(message, &mut lock(&self.pending));
     }
 
-    /// Writes what was added, if nothing else is under way; otherwise the connection's task does it later.
+    /// Writes what was added, if nothing else is under way; otherwise the connection's task does it
+    /// later.
     pub fn flush(&self) {
         loop {
             let mut pending = lock(&self.pending);
@@ -44,7 +46,8 @@ impl Trunk {
     }
 }
 
-/// The way to one agent of a relay. When the last owner drops it, the relay is told that the session is over.
+/// The way to one agent of a relay. When the last owner drops it, the relay is told that the
+/// session is over.
 pub(super) struct RelayedAgent {
     /// What the relay calls the session.
     number: u64,
@@ -88,7 +91,8 @@ impl RelayedAgent {
         lock(&self.slot).is_busy = true;
     }
 
-    /// Adds the first piece of a group to what [`Trunk::flush`] writes. The others follow when it is delivered.
+    /// Adds the first piece of a group to what [`Trunk::flush`] writes. The others follow when it
+    /// is delivered.
     pub fn send(&self, bytes: Vec<u8>) {
         let mut slot = lock(&self.slot);
         slot.rest = bytes;
@@ -142,8 +146,8 @@ mod tests {
         std::iter::from_fn(|| decoder.take::<ToRelay>().expect("messages")).collect()
     }
 
-    /// A piece is under way for each agent; the next one goes when it is delivered, and an agent that delivers nothing
-    /// delays nobody.
+    /// A piece is under way for each agent; the next one goes when it is delivered, and an agent
+    /// that delivers nothing delays nobody.
     #[tokio::test]
     async fn an_agent_has_one_piece_under_way_and_the_last_owner_closes() {
         let (near, mut far) = tokio::io::duplex(1 << 20);

@@ -1,4 +1,5 @@
-//! The journal's thread: writes and synchronises all records that wait together, off the decision thread.
+//! The journal's thread: writes and synchronises all records that wait together, off the decision
+//! thread.
 
 use std::io;
 use std::sync::mpsc::Receiver;

@@ -18,8 +18,8 @@ pub(super) struct AgentState {
     pub connection: Connection,
     /// Whether its host is taken for lost.
     pub is_away: bool,
-    /// Whether it was taken for lost because it never said that it had applied a schedule. Its host gets no rate before
-    /// it has said so.
+    /// Whether it was taken for lost because it never said that it had applied a schedule. Its host
+    /// gets no rate before it has said so.
     pub is_doubtful: bool,
     pub assignments: Assignments,
     pub usage: Usage,
@@ -42,7 +42,8 @@ impl AgentState {
         self.letters.cancelled.iter().any(|(id, _)| !self.assignments.has(*id))
     }
 
-    /// Takes the cancelled flows that the agent does not hold any more, by the names that they had first.
+    /// Takes the cancelled flows that the agent does not hold any more, by the names that they had
+    /// first.
     pub fn take_cancelled(&mut self) -> Vec<FlowName> {
         let assignments = &self.assignments;
         let is_told = |(id, _): &mut (FlowId, FlowName)| !assignments.has(*id);
@@ -80,8 +81,8 @@ pub(super) struct Connection {
 /// How an agent's flows are used, as it has reported.
 #[derive(Debug, Default)]
 pub(super) struct Usage {
-    /// The use of single flows, by the names that the agent gave them: it may know a flow before it is
-    /// added.
+    /// The use of single flows, by the names that the agent gave them: it may know a flow before it
+    /// is added.
     pub flows: BTreeMap<FlowKey, Use>,
     /// Coflows of which no other flow is open at the host.
     pub unopened: BTreeSet<u64>,
@@ -118,10 +119,11 @@ impl Usage {
 pub(super) struct Letters {
     /// Ends that are in the journal, by the names that the agent gave the flows.
     pub acknowledged: Vec<FlowName>,
-    /// Flows that were cancelled, by the names that they had first. Told when the agent does not hold them any more.
+    /// Flows that were cancelled, by the names that they had first. Told when the agent does not
+    /// hold them any more.
     pub cancelled: Vec<(FlowId, FlowName)>,
-    /// Flows that have changed their coflow, whose names the agent has to hear. Agents that do not know ids go on
-    /// using the first names.
+    /// Flows that have changed their coflow, whose names the agent has to hear. Agents that do not
+    /// know ids go on using the first names.
     pub renamed: BTreeSet<FlowId>,
     /// Report thresholds of coflows that have changed, in bytes.
     pub thresholds: BTreeMap<u64, f64>,

@@ -11,8 +11,8 @@ use super::effects::SessionId;
 use super::flows::Flow;
 use super::reservations::IngressReservations;
 
-/// All agents, by port. A session is that of exactly one agent, and an agent for which there may be news
-/// is awake.
+/// All agents, by port. A session is that of exactly one agent, and an agent for which there may be
+/// news is awake.
 #[derive(Debug)]
 pub(super) struct Agents {
     /// The number of the coordinator's start.
@@ -164,7 +164,8 @@ impl Agents {
         std::mem::take(is_doubtful) && std::mem::take(is_away)
     }
 
-    /// How long it takes until agents have applied a schedule, in seconds: a mean that follows slowly.
+    /// How long it takes until agents have applied a schedule, in seconds: a mean that follows
+    /// slowly.
     pub fn decision_s(&self) -> f64 {
         self.decision_s
     }
@@ -233,8 +234,8 @@ impl Agents {
         self.wake(port);
     }
 
-    /// An agent has passed the rate of a flow that has ended, or needs nothing more, on to another flow with the same
-    /// receiver; `name` is the first name of that.
+    /// An agent has passed the rate of a flow that has ended, or needs nothing more, on to another
+    /// flow with the same receiver; `name` is the first name of that.
     pub fn passed(&mut self, port: u32, from: FlowId, to: FlowId, name: FlowName) {
         self.agents[port as usize].assignments.pass(from, to, name);
         self.wake(port);

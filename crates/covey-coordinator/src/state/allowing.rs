@@ -12,14 +12,15 @@ use crate::request::Client;
 use covey_api::Limits;
 
 impl CoordinatorState {
-    /// These are the tokens, with what each may have from now on. What is there stays, but what is remembered of
-    /// coflows that have gone is cut down.
+    /// These are the tokens, with what each may have from now on. What is there stays, but what is
+    /// remembered of coflows that have gone is cut down.
     pub fn set_limits(&mut self, limits: BTreeMap<String, Limits>) {
         self.limits = limits;
         self.forget_gone();
     }
 
-    /// What each token has: of present coflows, and how many coflows that have gone and keys of those are remembered.
+    /// What each token has: of present coflows, and how many coflows that have gone and keys of
+    /// those are remembered.
     pub fn holdings(&self) -> BTreeMap<String, (Held, usize, usize)> {
         let of = |token: &String| {
             let (gone, keys) = self.coflows.gone.of_token(token);
@@ -28,7 +29,8 @@ impl CoordinatorState {
         self.limits.keys().map(of).collect()
     }
 
-    /// How many times larger than declared the flows of each tenant are taken to be by a policy that sees sizes.
+    /// How many times larger than declared the flows of each tenant are taken to be by a policy
+    /// that sees sizes.
     pub fn size_factors(&self) -> BTreeMap<String, f64> {
         self.sizes.factors()
     }
@@ -63,8 +65,8 @@ impl CoordinatorState {
         Ok(())
     }
 
-    /// Whether flows of a coflow with this owner may have these ends. They are in the list `at` of the request,
-    /// `within` each of its items.
+    /// Whether flows of a coflow with this owner may have these ends. They are in the list `at` of
+    /// the request, `within` each of its items.
     pub(super) fn check_ports(
         &self,
         client: &Client,

@@ -1,7 +1,8 @@
 //! Flows that agents have reported and that no application has named.
 //!
-//! The journal holds nothing of them: agents report them again when they join. So an id that the coordinator gives to
-//! such a flow is none of the journal's, and means something in this epoch only.
+//! The journal holds nothing of them: agents report them again when they join. So an id that the
+//! coordinator gives to such a flow is none of the journal's, and means something in this epoch
+//! only.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::net::{IpAddr, SocketAddr};
@@ -53,11 +54,13 @@ pub(super) struct Announced {
     flows: AnnouncedFlows,
     /// Their ids, by the sending port and the number.
     ids: BTreeMap<(u32, u64), u64>,
-    /// Ids by those that the flows had before: their agents use them until they have heard of the new ones.
+    /// Ids by those that the flows had before: their agents use them until they have heard of the
+    /// new ones.
     former: BTreeMap<u64, FlowId>,
     /// The ports of hosts.
     hosts: BTreeMap<IpAddr, u32>,
-    /// Flows to hosts that no agent has claimed yet, by the sending port and the number; and when they started.
+    /// Flows to hosts that no agent has claimed yet, by the sending port and the number; and when
+    /// they started.
     elsewhere: BTreeMap<(u32, u64), (Appearance, Time)>,
     /// The same by the receiver's address.
     awaiting: BTreeSet<(IpAddr, u32, u64)>,
@@ -65,14 +68,16 @@ pub(super) struct Announced {
     by_ends: BTreeMap<(SocketAddr, SocketAddr), u64>,
     /// The communities of flows that have not appeared, by their ends.
     told: BTreeMap<(SocketAddr, SocketAddr), Told>,
-    /// Tenants who have told communities, each with its number. Whoever belongs to no tenant is one more.
+    /// Tenants who have told communities, each with its number. Whoever belongs to no tenant is one
+    /// more.
     tellers: BTreeMap<Option<String>, u32>,
 }
 
 /// To what community a flow belongs that has not appeared.
 #[derive(Debug)]
 struct Told {
-    /// The number that the teller's tenant gives it, after the number of the tenant in the upper half.
+    /// The number that the teller's tenant gives it, after the number of the tenant in the upper
+    /// half.
     community: u64,
     /// Who told it, if that is a token's holder.
     by: Option<Registrant>,
@@ -99,8 +104,8 @@ impl Announced {
         self.flows.clone()
     }
 
-    /// The next flow between these ends belongs to a community, as this client says. Tenants number their communities
-    /// independently of each other.
+    /// The next flow between these ends belongs to a community, as this client says. Tenants number
+    /// their communities independently of each other.
     pub fn tell(
         &mut self,
         (from, to): (SocketAddr, SocketAddr),
@@ -177,7 +182,8 @@ impl Announced {
         self.hosts.get(&address).copied()
     }
 
-    /// A host has this address. Returns the flows to it that were waiting for that, and when they started.
+    /// A host has this address. Returns the flows to it that were waiting for that, and when they
+    /// started.
     pub fn claim(&mut self, address: IpAddr, port: u32) -> Vec<(u32, Appearance, Time)> {
         self.hosts.insert(address, port);
         let all = (address, 0, 0)..=(address, u32::MAX, u64::MAX);

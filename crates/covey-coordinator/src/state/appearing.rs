@@ -1,8 +1,9 @@
-//! Flows that no application has named: agents report them, and the policy puts them into groups of its own.
+//! Flows that no application has named: agents report them, and the policy puts them into groups of
+//! its own.
 //!
-//! A flow that has appeared belongs to nothing until the policy's next round. From then on its group is a coflow like
-//! any other here, but for the journal, which hears of neither. Nobody holds a flow before its agent is told that it
-//! is taken.
+//! A flow that has appeared belongs to nothing until the policy's next round. From then on its
+//! group is a coflow like any other here, but for the journal, which hears of neither. Nobody holds
+//! a flow before its agent is told that it is taken.
 
 use std::net::IpAddr;
 
@@ -17,14 +18,16 @@ use super::flows::{Flow, Stage};
 use crate::driver::Regrouped;
 use crate::request::Client;
 
-/// The size of a flow of which nobody knows how long it is: more than any sends, and bytes of it are still exact.
+/// The size of a flow of which nobody knows how long it is: more than any sends, and bytes of it
+/// are still exact.
 const ENDLESS: f64 = (1_u64 << 50) as f64;
 
 /// A flow that is older counts as so old, in seconds.
 const MAX_AGE_S: f64 = 86_400.0;
 
 impl CoordinatorState {
-    /// The addresses of an agent's host. Flows to them that have been waiting for a host appear now.
+    /// The addresses of an agent's host. Flows to them that have been waiting for a host appear
+    /// now.
     pub(super) fn addresses(&mut self, port: u32, addresses: &[IpAddr]) {
         self.announced.disclaim(port);
         let mut appeared = Vec::new();
@@ -82,8 +85,8 @@ impl CoordinatorState {
         self.tell_ends();
     }
 
-    /// A client knows that flows belong to a community. To the policy a flow that has appeared without one is another
-    /// flow from now on.
+    /// A client knows that flows belong to a community. To the policy a flow that has appeared
+    /// without one is another flow from now on.
     pub(super) fn tell_community(
         &mut self,
         client: &Client,
@@ -164,7 +167,8 @@ impl CoordinatorState {
         }
     }
 
-    /// Flows have ended that no application has named: the journal knows nothing of them. Returns the other ones.
+    /// Flows have ended that no application has named: the journal knows nothing of them. Returns
+    /// the other ones.
     pub(super) fn end_announced(&mut self, port: u32, ended: &[Ended]) -> Vec<Ended> {
         let mut others = Vec::with_capacity(ended.len());
         let mut names = Vec::new();
@@ -192,8 +196,8 @@ impl CoordinatorState {
         self.end(id, bytes, wire);
     }
 
-    /// The agent of a port is lost, or does not speak of such flows. Its own are over; it says which are left when it is
-    /// back. Those to its host are let go: it may well receive.
+    /// The agent of a port is lost, or does not speak of such flows. Its own are over; it says
+    /// which are left when it is back. Those to its host are let go: it may well receive.
     pub(super) fn leave_alone(&mut self, port: u32) {
         self.announced.forget_elsewhere(port);
         let own = self.announced.numbers(port, 0..=u64::MAX);

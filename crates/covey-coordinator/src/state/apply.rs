@@ -25,8 +25,8 @@ impl CoordinatorState {
         while !self.apply_piece(record, &mut done) {}
     }
 
-    /// Applies a record to the next flows of those to which it has not happened yet, if it is about many. Returns
-    /// whether these were the last.
+    /// Applies a record to the next flows of those to which it has not happened yet, if it is about
+    /// many. Returns whether these were the last.
     pub(super) fn apply_piece(&mut self, record: &Record, done: &mut usize) -> bool {
         let from = *done;
         *done += self.config.piece;
@@ -223,7 +223,8 @@ impl CoordinatorState {
             new.for_each(|flow| self.note_ratio(FlowKey { coflow: serial, flow }));
             self.dirty.note_all_rates();
             self.note_bytes(serial);
-            // The new flows follow their hosts, and are unopened where nobody has opened the coflow.
+            // The new flows follow their hosts, and are unopened where nobody has opened the
+            // coflow.
             self.follow(serial);
         }
         let left = self.take_flows(serial, &update.take, rest_ids);
@@ -243,7 +244,8 @@ impl CoordinatorState {
         self.sizes.factor(owner.as_ref().map(|owner| &owner.tenant))
     }
 
-    /// Notes what a flow of a coflow that is present has sent by now, for what its tenant's sizes are worth.
+    /// Notes what a flow of a coflow that is present has sent by now, for what its tenant's sizes
+    /// are worth.
     pub(super) fn note_size(&mut self, key: FlowKey, flow: &Flow, sent: f64) {
         // What is read from the journal is no news: a start begins anew.
         let (Some(declared), false) = (flow.bytes, self.rounds.is_reading) else { return };
@@ -251,7 +253,8 @@ impl CoordinatorState {
         self.sizes.note(tenant, declared, (flow.sent, sent), self.now);
     }
 
-    /// Writes down for the policy how small a flow can be made, if that is known of it and its coflow may be compressed.
+    /// Writes down for the policy how small a flow can be made, if that is known of it and its
+    /// coflow may be compressed.
     pub(super) fn note_ratio(&mut self, key: FlowKey) {
         let coflow = self.coflows.get(key.coflow).filter(|coflow| coflow.about.compress);
         let Some(coflow) = coflow else { return };
@@ -267,7 +270,8 @@ impl CoordinatorState {
         let is_active = match coflow.flows.get(key.flow).map(|flow| flow.stage) {
             Some(Stage::Active) => true,
             Some(Stage::Stalled | Stage::Unused(_) | Stage::Held) => false,
-            // It was served again above. A repaired journal may lack the record that added the flow.
+            // It was served again above. A repaired journal may lack the record that added the
+            // flow.
             Some(Stage::Written | Stage::Ended) | None => return,
         };
         coflow.flows.restart(key.flow);
@@ -282,7 +286,8 @@ impl CoordinatorState {
         self.dirty.note_all_rates();
     }
 
-    /// Cancels the next flows of a list, after the first `from`. Returns whether these were the last.
+    /// Cancels the next flows of a list, after the first `from`. Returns whether these were the
+    /// last.
     fn cancel_flows(&mut self, serial: u64, flows: &[u32], from: usize) -> bool {
         let next = flows.iter().skip(from).take(self.config.piece);
         // The coflow stays until its change has had its effect, and hears of all ends then.
@@ -290,7 +295,8 @@ impl CoordinatorState {
         from + self.config.piece >= flows.len()
     }
 
-    /// Ends the next flows of a coflow that is removed, after the first `from`. Returns whether these were the last.
+    /// Ends the next flows of a coflow that is removed, after the first `from`. Returns whether
+    /// these were the last.
     fn remove_flows(&mut self, serial: u64, from: usize) -> bool {
         let Some(coflow) = self.coflows.get_mut(serial) else { return true };
         // It does not go with its last end.

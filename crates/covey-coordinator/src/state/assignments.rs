@@ -1,8 +1,8 @@
 //! The schedule of one agent: what it should hold, what it may hold, and what it is sent next.
 //!
-//! There is no queue. An agent is sent one schedule at a time, made when its turn comes from what is
-//! wanted then, and the next only when it has applied this one. So the coordinator always knows what an
-//! agent may hold: what it applied last, and what is under way.
+//! There is no queue. An agent is sent one schedule at a time, made when its turn comes from what
+//! is wanted then, and the next only when it has applied this one. So the coordinator always knows
+//! what an agent may hold: what it applied last, and what is under way.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -34,7 +34,8 @@ struct FlowAssignment {
     is_announced: bool,
     /// Whether the flow must be listed again, because it belongs to another coflow.
     is_renamed: bool,
-    /// Whether it has rates of flows that have ended, which the next schedule confirms or takes back.
+    /// Whether it has rates of flows that have ended, which the next schedule confirms or takes
+    /// back.
     has_more: bool,
 }
 
@@ -80,12 +81,13 @@ pub(super) struct Assignments {
     sent_at: Time,
     /// The version of the schedule that the agent has applied last.
     applied: u64,
-    /// Flows that have ended or need nothing more, with the flows that have their rates until the next schedule, and
-    /// the first names of those.
+    /// Flows that have ended or need nothing more, with the flows that have their rates until the
+    /// next schedule, and the first names of those.
     passed: BTreeMap<FlowId, (FlowId, FlowName)>,
 }
 
-/// A flow is sent no smaller part of its rate than this while others may hold the rest: it is not worth a schedule.
+/// A flow is sent no smaller part of its rate than this while others may hold the rest: it is not
+/// worth a schedule.
 const LEAST_PART: f64 = 0.02;
 
 impl Default for Assignments {
@@ -155,8 +157,9 @@ impl Assignments {
         self.under_way.as_ref().map(|_| self.sent_at)
     }
 
-    /// The next schedule for `port`, of as much as fits beside what other agents may hold: of each flow its rate, or
-    /// the part of it that is left. The rest is sent when they have applied theirs.
+    /// The next schedule for `port`, of as much as fits beside what other agents may hold: of each
+    /// flow its rate, or the part of it that is left. The rest is sent when they have applied
+    /// theirs.
     pub fn next_schedule(
         &mut self,
         port: u32,
@@ -203,7 +206,8 @@ impl Assignments {
                     continue;
                 }
             }
-            // An agent forgets the ids of flows that a full schedule does not list, or that one removes.
+            // An agent forgets the ids of flows that a full schedule does not list, or that one
+            // removes.
             flow.is_announced &= !is_full;
             if flow.sent.rate > 0.0 {
                 schedule.set.push(Entry { key: flow.name, service: flow.sent });
@@ -225,7 +229,8 @@ impl Assignments {
         Some(schedule)
     }
 
-    /// A flow belongs to another coflow: an agent that holds it is sent it again, with its new name.
+    /// A flow belongs to another coflow: an agent that holds it is sent it again, with its new
+    /// name.
     pub fn renamed(&mut self, id: FlowId) {
         if let Some(flow) = self.flows.get_mut(&id).filter(|flow| flow.sent.rate > 0.0) {
             flow.is_announced = false;
@@ -283,8 +288,8 @@ impl Assignments {
         is_expected
     }
 
-    /// An agent that joins says that it holds the schedule of this version. Returns whether that is the
-    /// last one of this epoch; otherwise it must be sent all.
+    /// An agent that joins says that it holds the schedule of this version. Returns whether that is
+    /// the last one of this epoch; otherwise it must be sent all.
     pub fn rejoin(
         &mut self,
         version: u64,
@@ -363,8 +368,8 @@ impl Assignments {
         }
     }
 
-    /// The agent has reported that a flow needs nothing more, and holds it no longer. It has to learn that
-    /// the coordinator knows, by a schedule that removes the flow.
+    /// The agent has reported that a flow needs nothing more, and holds it no longer. It has to
+    /// learn that the coordinator knows, by a schedule that removes the flow.
     pub fn flow_written(
         &mut self,
         id: FlowId,
@@ -384,7 +389,8 @@ impl Assignments {
         }
     }
 
-    /// The agent has passed the rate of a flow on to another one with the same receiver, whose first name is `name`.
+    /// The agent has passed the rate of a flow on to another one with the same receiver, whose
+    /// first name is `name`.
     pub fn pass(&mut self, from: FlowId, to: FlowId, name: FlowName) {
         let Some(flow) = self.flows.get(&from) else { return };
         let is_elsewhere = self.flows.get(&to).is_some_and(|it| it.dst != flow.dst);
@@ -394,9 +400,9 @@ impl Assignments {
         }
     }
 
-    /// A flow has ended, or needs nothing more. If its rate is passed on, the agent holds it, and what is reserved stays
-    /// so until a schedule removes the flow. If not, nobody has the rates that were passed on to this flow. Returns
-    /// whether it is passed on.
+    /// A flow has ended, or needs nothing more. If its rate is passed on, the agent holds it, and
+    /// what is reserved stays so until a schedule removes the flow. If not, nobody has the rates
+    /// that were passed on to this flow. Returns whether it is passed on.
     fn keep_passed(
         &mut self,
         id: FlowId,
@@ -425,8 +431,8 @@ impl Assignments {
         false
     }
 
-    /// Has what is reserved for flows that have passed their rates on be that of the flows that have these. The
-    /// schedule that is made now removes the former, and says what the latter have.
+    /// Has what is reserved for flows that have passed their rates on be that of the flows that
+    /// have these. The schedule that is made now removes the former, and says what the latter have.
     fn settle_passed(&mut self, reservations: &mut IngressReservations) {
         let passed = std::mem::take(&mut self.passed);
         for (from, first) in &passed {

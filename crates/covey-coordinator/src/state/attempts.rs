@@ -8,9 +8,8 @@ use covey_proto::FlowKey;
 use super::coordinator::CoordinatorState;
 use super::flows::{Flow, Stage};
 
-/// The flows of a request, each with the size and the ratio of the flow of which it is another attempt, if it has none
-/// of its own.
-/// `known` are the flows that the coflow has already.
+/// The flows of a request, each with the size and the ratio of the flow of which it is another
+/// attempt, if it has none of its own. `known` are the flows that the coflow has already.
 pub(super) fn sized(flows: &[FlowSpec], known: &[FlowSpec]) -> Vec<FlowSpec> {
     let mut all = known.to_vec();
     for flow in flows {
@@ -22,7 +21,8 @@ pub(super) fn sized(flows: &[FlowSpec], known: &[FlowSpec]) -> Vec<FlowSpec> {
     all.split_off(known.len())
 }
 
-/// Checks which attempts the flows in the list `at` of a request are. `known` are the flows that the coflow has already.
+/// Checks which attempts the flows in the list `at` of a request are. `known` are the flows that
+/// the coflow has already.
 pub(super) fn check_attempts(
     at: &str,
     flows: &[FlowSpec],
@@ -56,7 +56,8 @@ impl CoordinatorState {
         self.coflows.get(serial).map_or_else(Vec::new, |it| it.flows.iter().map(spec).collect())
     }
 
-    /// The last flows of a coflow are these attempts. Those of transfers that are done are cancelled.
+    /// The last flows of a coflow are these attempts. Those of transfers that are done are
+    /// cancelled.
     pub(super) fn note_attempts(&mut self, serial: u64, flows: &[FlowSpec]) {
         let Some(coflow) = self.coflows.get_mut(serial) else { return };
         let first = (coflow.flows.len() - flows.len()) as u32;
@@ -78,7 +79,8 @@ impl CoordinatorState {
         }
     }
 
-    /// A flow has ended with so many bytes: its receiver has them all. Other attempts of its transfer are cancelled.
+    /// A flow has ended with so many bytes: its receiver has them all. Other attempts of its
+    /// transfer are cancelled.
     pub(super) fn flow_ended(&mut self, key: FlowKey, bytes: f64, wire: f64) {
         if self.coflows.flow(key).is_none_or(|flow| flow.stage == Stage::Ended) {
             return;
@@ -101,7 +103,8 @@ impl CoordinatorState {
         self.tell_cancelled(key);
     }
 
-    /// Tells its agent that a flow has been cancelled. An agent that is not there is told when it joins.
+    /// Tells its agent that a flow has been cancelled. An agent that is not there is told when it
+    /// joins.
     pub(super) fn tell_cancelled(&mut self, key: FlowKey) {
         let Some(coflow) = self.coflows.get(key.coflow) else { return };
         let Some(Flow { src, .. }) = coflow.flows.get(key.flow) else { return };

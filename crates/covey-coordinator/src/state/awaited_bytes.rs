@@ -1,4 +1,5 @@
-//! Numbers of bytes that the policy waits for: which coflows and DAGs have to be looked at for them.
+//! Numbers of bytes that the policy waits for: which coflows and DAGs have to be looked at for
+//! them.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -17,8 +18,9 @@ impl Touched {
     }
 }
 
-/// Coflows and DAGs of which something has changed that says what is missing of the bytes waited for, and
-/// what has been reached. The cost of a report does not depend on the coflows that are present.
+/// Coflows and DAGs of which something has changed that says what is missing of the bytes waited
+/// for, and what has been reached. The cost of a report does not depend on the coflows that are
+/// present.
 #[derive(Debug, Default)]
 pub(super) struct AwaitedBytes {
     /// Changed since the last look whether they have sent the bytes.
@@ -93,7 +95,8 @@ impl AwaitedBytes {
         self.thresholds_reached.get(&(serial, link)).copied().unwrap_or(0)
     }
 
-    /// A coflow has sent so many bytes through a link. Returns the limits that it has reached by that.
+    /// A coflow has sent so many bytes through a link. Returns the limits that it has reached by
+    /// that.
     pub fn reach<'a>(
         &mut self,
         serial: u64,

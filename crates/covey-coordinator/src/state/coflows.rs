@@ -64,8 +64,8 @@ pub(super) struct Coflow {
     pub served: BTreeMap<u32, Served>,
     /// How it is compressed, if it is.
     pub compression: Option<Compression>,
-    /// Bytes per second that coflows before leave of each of its links, by local link, if its compression
-    /// is compared with that; as of the last plan.
+    /// Bytes per second that coflows before leave of each of its links, by local link, if its
+    /// compression is compared with that; as of the last plan.
     pub remaining: Vec<f64>,
     /// Bytes after which each of its agents reports it; infinite if none has to.
     pub report_threshold: f64,
@@ -146,8 +146,8 @@ pub(super) struct Coflows {
     pub ids: FlowIds,
     /// Serial numbers by [`CoflowId`].
     serials: Vec<u64>,
-    /// Registrations by the token that registered and its key: the coflow's number, and the digest of the request.
-    /// Present and gone ones.
+    /// Registrations by the token that registered and its key: the coflow's number, and the digest
+    /// of the request. Present and gone ones.
     keys: BTreeMap<OwnKey, (u64, Digest)>,
     /// The number of the next coflow.
     pub next_id: u64,
@@ -256,7 +256,8 @@ impl Coflows {
         Some((*serial, digest))
     }
 
-    /// The owner of a coflow, present or remembered. A coflow of nobody, or that is not known, has none.
+    /// The owner of a coflow, present or remembered. A coflow of nobody, or that is not known, has
+    /// none.
     pub fn owner(&self, serial: u64) -> Option<&Registrant> {
         match self.present.get(&serial) {
             Some(coflow) => coflow.about.owner.as_ref(),
@@ -332,8 +333,8 @@ impl Coflows {
         }
     }
 
-    /// Moves a flow to another coflow that is present, with what it has sent. Its former coflow keeps an ended
-    /// flow in its place, with the id `rest`. Returns the new name.
+    /// Moves a flow to another coflow that is present, with what it has sent. Its former coflow
+    /// keeps an ended flow in its place, with the id `rest`. Returns the new name.
     pub fn move_flow(
         &mut self,
         id: FlowId,
@@ -366,8 +367,8 @@ impl Coflows {
         Some(FlowKey { coflow: to, flow: index })
     }
 
-    /// A group of the policy's own making has begun: it is a coflow without a lease, and the journal hears nothing of
-    /// it.
+    /// A group of the policy's own making has begun: it is a coflow without a lease, and the
+    /// journal hears nothing of it.
     pub fn begin_group(&mut self, serial: u64, id: CoflowId, lineage: Lineage, now: Time) {
         let about = About {
             name: None,
@@ -403,8 +404,8 @@ impl Coflows {
         self.next_id = next_id;
     }
 
-    /// Takes a flow out of its place in a group, which stays empty and has the id `rest` from now on. Returns the flow
-    /// and its former names.
+    /// Takes a flow out of its place in a group, which stays empty and has the id `rest` from now
+    /// on. Returns the flow and its former names.
     pub fn take_out(
         &mut self,
         from: FlowKey,
@@ -420,8 +421,8 @@ impl Coflows {
         taken?
     }
 
-    /// Puts a flow into an empty place of a group. Places before it that are not there yet are empty, with ids that
-    /// `give` gives.
+    /// Puts a flow into an empty place of a group. Places before it that are not there yet are
+    /// empty, with ids that `give` gives.
     pub fn put(
         &mut self,
         to: FlowKey,
@@ -455,8 +456,9 @@ impl Coflows {
         Some(coflow)
     }
 
-    /// What announces a flow of a coflow that is present: all names that it has had, oldest first. A flow that no
-    /// application has named is known by the number that its agent has given to it, whatever its group.
+    /// What announces a flow of a coflow that is present: all names that it has had, oldest first.
+    /// A flow that no application has named is known by the number that its agent has given to it,
+    /// whatever its group.
     pub fn announcements(&self, id: FlowId) -> Vec<FlowAnnouncement> {
         let Some(key) = self.ids.key(id) else { return Vec::new() };
         let Some(coflow) = self.get(key.coflow) else { return Vec::new() };
@@ -551,8 +553,9 @@ impl Coflows {
         self.gone.insert(summary);
     }
 
-    /// Forgets coflows, until at most `max` are remembered, of each token as many as its limits say, and none that went
-    /// before that time. Of too many, the tenant that has most loses the one that went first.
+    /// Forgets coflows, until at most `max` are remembered, of each token as many as its limits
+    /// say, and none that went before that time. Of too many, the tenant that has most loses the
+    /// one that went first.
     pub fn forget_gone(&mut self, max: usize, before: Time, limits: &BTreeMap<String, Limits>) {
         for (token, limits) in limits {
             while let Some(keys) = limits.keys

@@ -11,13 +11,15 @@ pub struct Config {
     pub lost_after_s: f64,
     /// Seconds after which a flow that has a rate and sends nothing loses it.
     pub idle_after_s: f64,
-    /// Seconds after which a flow that no application has named is over if it sends nothing, though it may.
+    /// Seconds after which a flow that no application has named is over if it sends nothing, though
+    /// it may.
     pub silent_after_s: f64,
     /// Seconds for which a coflow is kept if its client does not say for how long.
     pub lease_s: f64,
     /// Seconds after which an expired coflow is removed, and a coflow that has gone is forgotten.
     pub forget_after_s: f64,
-    /// Seconds from one report of an agent to the next, where the policy needs what flows have sent.
+    /// Seconds from one report of an agent to the next, where the policy needs what flows have
+    /// sent.
     pub report_every_s: f64,
     /// Whether agents report that often whatever the policy needs.
     pub reports_always: bool,
@@ -29,8 +31,8 @@ pub struct Config {
     pub max_pending: usize,
     /// The most flows that a change is applied to at once: between these pieces others are served.
     pub piece: usize,
-    /// The most coflows that are remembered after they have gone. The coordinator forgets those first
-    /// that went first.
+    /// The most coflows that are remembered after they have gone. The coordinator forgets those
+    /// first that went first.
     pub max_gone: usize,
     /// The most expired coflows that stay present. The coordinator removes those first that expired
     /// first.

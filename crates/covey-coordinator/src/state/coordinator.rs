@@ -24,15 +24,15 @@ use covey_api::Limits;
 
 /// The coordinator without its I/O.
 ///
-/// The shell around it owns clock, sockets and journal. It passes on requests and messages as they come,
-/// calls [`CoordinatorState::decide`] when it has passed on all there are, carries out what
+/// The shell around it owns clock, sockets and journal. It passes on requests and messages as they
+/// come, calls [`CoordinatorState::decide`] when it has passed on all there are, carries out what
 /// [`CoordinatorState::take_outputs`] returns, and asks for an agent's messages
 /// ([`CoordinatorState::take_messages`]) when its connection can take some.
 ///
-/// A change that a client asks for has no effect before it is in the journal; then it is applied and
-/// answered. Ends of flows have effect at once, and are acknowledged to the agent when they are in the
-/// journal; until then the agent reports them again when it joins. After a crash the records of the
-/// journal are applied in the same way.
+/// A change that a client asks for has no effect before it is in the journal; then it is applied
+/// and answered. Ends of flows have effect at once, and are acknowledged to the agent when they are
+/// in the journal; until then the agent reports them again when it joins. After a crash the records
+/// of the journal are applied in the same way.
 ///
 /// Each part keeps its own invariants. The other files of this folder each add one procedure that
 /// needs several parts.
@@ -172,7 +172,8 @@ impl CoordinatorState {
         self.driver.confidence()
     }
 
-    /// How long it takes until agents have applied a schedule, in seconds: a mean that follows slowly.
+    /// How long it takes until agents have applied a schedule, in seconds: a mean that follows
+    /// slowly.
     pub fn decision_s(&self) -> f64 {
         self.agents.decision_s()
     }
@@ -182,7 +183,8 @@ impl CoordinatorState {
         self.effects.take()
     }
 
-    /// Whether a change waits for its next piece, which comes with the next [`CoordinatorState::decide`].
+    /// Whether a change waits for its next piece, which comes with the next
+    /// [`CoordinatorState::decide`].
     pub fn has_unfinished(&self) -> bool {
         self.unfinished.len() > 0
     }

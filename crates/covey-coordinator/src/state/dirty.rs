@@ -67,7 +67,8 @@ impl Dirty {
         std::mem::take(&mut self.all_rates)
     }
 
-    /// Groups of the policy's own making have got flows: what agents know of their rates has to be compared.
+    /// Groups of the policy's own making have got flows: what agents know of their rates has to be
+    /// compared.
     pub fn note_groups(&mut self, mut groups: Vec<CoflowId>) {
         self.groups.append(&mut groups);
     }

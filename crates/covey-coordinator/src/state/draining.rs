@@ -10,7 +10,8 @@ use crate::record::Record;
 use crate::request::Reply;
 
 impl CoordinatorState {
-    /// A client asks about a port; it may want it to get no new flows from now on, or to get some again.
+    /// A client asks about a port; it may want it to get no new flows from now on, or to get some
+    /// again.
     pub(super) fn drain(
         &mut self,
         request: RequestId,

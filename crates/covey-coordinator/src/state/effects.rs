@@ -95,8 +95,8 @@ pub struct Counts {
     pub decisions: u64,
     /// Decisions for which the policy made a new plan.
     pub replanned: u64,
-    /// Coflows that decisions looked at: whether they have sent the bytes that the policy waits for, and
-    /// what agents have to know of their rates, layers and report thresholds.
+    /// Coflows that decisions looked at: whether they have sent the bytes that the policy waits
+    /// for, and what agents have to know of their rates, layers and report thresholds.
     pub looked_at: u64,
     /// Schedules sent.
     pub schedules: u64,
@@ -112,7 +112,8 @@ pub struct Counts {
     pub others: u64,
     /// Agents refused because they know of a later epoch.
     pub epochs_ahead: u64,
-    /// Flows in reports of agents whose coflows are unknown: of another life of the journal, or forgotten.
+    /// Flows in reports of agents whose coflows are unknown: of another life of the journal, or
+    /// forgotten.
     pub unknown: u64,
     /// Coflows that agents would have kept that have no flow at their ports.
     pub strange_keeps: u64,

@@ -32,7 +32,8 @@ impl CoordinatorState {
         let Some(coflow) = self.coflows.get(key.coflow) else { return };
         let flow = coflow.policy_flow(key.flow);
         match was {
-            // To the policy it has not started: its last bytes came before it lost its rate, or after.
+            // To the policy it has not started: its last bytes came before it lost its rate, or
+            // after.
             Stage::Stalled | Stage::Held | Stage::Unused(_) | Stage::Written => {
                 self.driver.resume(&[flow], now);
             }
@@ -77,7 +78,8 @@ impl CoordinatorState {
         }
     }
 
-    /// Lets a coflow go, with the next ends that are told, if nothing is left of it that has to end.
+    /// Lets a coflow go, with the next ends that are told, if nothing is left of it that has to
+    /// end.
     pub(super) fn leave_if_over(&mut self, serial: u64) {
         let Some(coflow) = self.coflows.get(serial).filter(|coflow| !coflow.open) else { return };
         if !self.order.is_changing(serial) && self.driver.state().coflow(coflow.id).is_over() {

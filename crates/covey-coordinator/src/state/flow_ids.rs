@@ -21,7 +21,8 @@ impl IdRun {
     }
 }
 
-/// The ids of the flows of all coflows that are present. An id is given once. A copy shares them until they change.
+/// The ids of the flows of all coflows that are present. An id is given once. A copy shares them
+/// until they change.
 #[derive(Debug, Default, Clone)]
 pub(super) struct FlowIds {
     next: u64,
@@ -49,8 +50,9 @@ impl FlowIds {
         self.next = self.next.max(next);
     }
 
-    /// The ids of so many flows: those that a record names, each run by its first id and its length. A
-    /// record of a version without ids names none: its flows take the next ids, in reading order.
+    /// The ids of so many flows: those that a record names, each run by its first id and its
+    /// length. A record of a version without ids names none: its flows take the next ids, in
+    /// reading order.
     pub fn of_record(&mut self, named: &[(u64, u32)], count: usize) -> Vec<u64> {
         let run = |&(first, count): &(u64, u32)| first..first + u64::from(count);
         let mut ids: Vec<u64> = named.iter().flat_map(run).collect();
@@ -75,8 +77,8 @@ impl FlowIds {
         runs
     }
 
-    /// The flow with an index of a coflow has left. Gives another id to what stays of it there. `runs` are those of
-    /// the coflow.
+    /// The flow with an index of a coflow has left. Gives another id to what stays of it there.
+    /// `runs` are those of the coflow.
     pub fn replace(&mut self, coflow: u64, runs: &mut Vec<IdRun>, index: u32, id: u64) {
         let behind = runs.partition_point(|run| run.index <= index);
         let Some(at) = behind.checked_sub(1) else { return };
@@ -110,8 +112,8 @@ impl FlowIds {
         former.for_each(|name| _ = self.former.remove(&name));
     }
 
-    /// The flow that a message names, by its present coflow and index. `None` for an id that no flow of a coflow
-    /// that is present has, and for the number of a flow that is in no coflow.
+    /// The flow that a message names, by its present coflow and index. `None` for an id that no
+    /// flow of a coflow that is present has, and for the number of a flow that is in no coflow.
     pub fn key(&self, name: impl Into<FlowName>) -> Option<FlowKey> {
         let name = name.into();
         let id = name.id().or_else(|| self.former.get(&name).copied());

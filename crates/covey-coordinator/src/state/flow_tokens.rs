@@ -1,5 +1,5 @@
-//! Tokens of flows: which agent may show one, and the keys that agents check them with. Nothing of it is kept for a
-//! flow.
+//! Tokens of flows: which agent may show one, and the keys that agents check them with. Nothing of
+//! it is kept for a flow.
 
 use covey_proto::{
     Direction, FlowAnswer, FlowAsk, FlowKeys, FlowTokens, Key, Mac, Purpose, TOKENS, Token,
@@ -8,7 +8,8 @@ use covey_proto::{
 use super::coordinator::CoordinatorState;
 use super::signer::Signer;
 
-/// Maximum number of answers that wait for an agent's connection. Beyond that the agent goes without.
+/// Maximum number of answers that wait for an agent's connection. Beyond that the agent goes
+/// without.
 const MAX_ANSWERS: usize = 200_000;
 /// Maximum number of answers in a message, which keeps the message below its size limit.
 pub(super) const MAX_ANSWERED: usize = 100_000;
@@ -84,7 +85,8 @@ impl CoordinatorState {
         }
     }
 
-    /// Whether applications on a host read headers with proofs. If nobody knows, they do where proofs are necessary.
+    /// Whether applications on a host read headers with proofs. If nobody knows, they do where
+    /// proofs are necessary.
     fn reads_tokens(&self, port: u32) -> bool {
         match self.agents.get(port).connection.spoken {
             0 => self.config.flow_tokens == FlowTokens::On,

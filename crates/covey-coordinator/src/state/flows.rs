@@ -44,7 +44,8 @@ pub(super) enum Stage {
     Held,
     /// It does not use its rate.
     Unused(Unused),
-    /// Its last bytes are on their way, so that others may have its rate. Its end has not been reported.
+    /// Its last bytes are on their way, so that others may have its rate. Its end has not been
+    /// reported.
     Written,
     Ended,
 }
@@ -98,7 +99,8 @@ pub(super) struct Taken {
     pub rest: u64,
 }
 
-/// The flows of a coflow by index, and what they add up to. The counts always agree with the stages.
+/// The flows of a coflow by index, and what they add up to. The counts always agree with the
+/// stages.
 #[derive(Debug, Clone)]
 pub(super) struct Flows {
     list: Vec<Flow>,
@@ -106,8 +108,8 @@ pub(super) struct Flows {
     ids: Vec<IdRun>,
     /// By index, the former names of flows that have joined from other coflows, oldest first.
     former: BTreeMap<u32, Vec<FlowName>>,
-    /// Whether they are a group of the policy's own making, and no application has named them. Their former names are
-    /// the numbers that agents have given to them.
+    /// Whether they are a group of the policy's own making, and no application has named them.
+    /// Their former names are the numbers that agents have given to them.
     is_own: bool,
     /// Flows that have ended.
     ended: usize,
@@ -308,8 +310,8 @@ impl Flows {
         Some(was)
     }
 
-    /// A flow leaves for another coflow, with what it has sent. Here it counts as ended, without a byte. Returns the
-    /// flow as it was, and its former names.
+    /// A flow leaves for another coflow, with what it has sent. Here it counts as ended, without a
+    /// byte. Returns the flow as it was, and its former names.
     pub fn leave(&mut self, index: u32, now: Time) -> Option<(Flow, Vec<FlowName>)> {
         let flow = self.get(index)?;
         self.attempts.remove(index);
@@ -333,7 +335,8 @@ impl Flows {
         self.set_former(index, names);
     }
 
-    /// The last flow has joined from another coflow, with what it has sent. These are its former names.
+    /// The last flow has joined from another coflow, with what it has sent. These are its former
+    /// names.
     pub fn note_joined(&mut self, names: Vec<FlowName>) {
         let Some(flow) = self.list.last() else { return };
         self.attained += flow.wire;

@@ -1,8 +1,8 @@
 //! Which flows can use a rate: what agents report of them, and whether their hosts are there.
 //!
-//! To the policy a flow that cannot is one that has not started. It stays registered, and is back as soon as
-//! its agent reports that it moves, or somebody keeps its coflow. The journal does not hold what agents
-//! report: they report all of it again when they join.
+//! To the policy a flow that cannot is one that has not started. It stays registered, and is back
+//! as soon as its agent reports that it moves, or somebody keeps its coflow. The journal does not
+//! hold what agents report: they report all of it again when they join.
 
 use std::collections::BTreeSet;
 
@@ -25,7 +25,8 @@ impl CoordinatorState {
             agent.usage.flows.clear();
         }
         for &(name, of) in &uses.flows {
-            // Of another name the coordinator announced the id in this session: the coflow has gone since.
+            // Of another name the coordinator announced the id in this session: the coflow has gone
+            // since.
             let Some(key) = name.key() else { continue };
             match self.coflows.get(key.coflow) {
                 None => agent.over(key.coflow),

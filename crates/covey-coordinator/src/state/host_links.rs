@@ -2,7 +2,8 @@
 
 use covey_core::Time;
 
-/// Minimum time between two reports of an agent, in seconds: over a shorter one a mean says nothing.
+/// Minimum time between two reports of an agent, in seconds: over a shorter one a mean says
+/// nothing.
 const MIN_WINDOW_S: f64 = 0.5;
 
 /// What the links of a host carry.
@@ -22,12 +23,14 @@ impl HostLinks {
         (self.since, self.scheduled) = (now, [0.0; 2]);
     }
 
-    /// A scheduled flow has carried so many bytes more on the wire, out of the host (0) or to it (1).
+    /// A scheduled flow has carried so many bytes more on the wire, out of the host (0) or to it
+    /// (1).
     pub fn carried(&mut self, direction: usize, bytes: f64) {
         self.scheduled[direction] += bytes;
     }
 
-    /// Takes over what all traffic takes. Returns what other traffic takes; `None` where that cannot be told.
+    /// Takes over what all traffic takes. Returns what other traffic takes; `None` where that
+    /// cannot be told.
     pub fn report(&mut self, all: [f64; 2], capacity: [f64; 2], now: Time) -> Option<[f64; 2]> {
         let window_s = now - self.since;
         if window_s < MIN_WINDOW_S {

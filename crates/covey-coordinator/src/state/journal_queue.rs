@@ -22,8 +22,8 @@ pub(super) enum Pending {
 /// What a token has more of when a record has been applied.
 pub(super) type More = (String, Held);
 
-/// What waits for the journal, by the numbers of its records. Of each registration that waits its key is
-/// known, so that a second request with the key waits for the same record.
+/// What waits for the journal, by the numbers of its records. Of each registration that waits its
+/// key is known, so that a second request with the key waits for the same record.
 #[derive(Debug)]
 pub(super) struct JournalQueue {
     pending: BTreeMap<Lsn, Pending>,
@@ -52,7 +52,8 @@ impl Default for JournalQueue {
 }
 
 impl JournalQueue {
-    /// The queue of the next start, in which nothing waits but what could not be written so far: numbers go on.
+    /// The queue of the next start, in which nothing waits but what could not be written so far:
+    /// numbers go on.
     pub fn next_start(&self) -> JournalQueue {
         let (next_lsn, unwritten) = (self.next_lsn, self.unwritten.clone());
         JournalQueue { next_lsn, unwritten, ..JournalQueue::default() }
@@ -80,8 +81,8 @@ impl JournalQueue {
         lsn
     }
 
-    /// Has a record applied when it is on disk, and a request answered if there is one. It is a change of these
-    /// `coflows`.
+    /// Has a record applied when it is on disk, and a request answered if there is one. It is a
+    /// change of these `coflows`.
     pub fn apply(
         &mut self,
         record: Record,
@@ -104,7 +105,8 @@ impl JournalQueue {
         self.pending.insert(lsn, Pending::Apply(record, requests, coflows, more));
     }
 
-    /// Has a record written that has had its effect, and ends of flows acknowledged when it is on disk.
+    /// Has a record written that has had its effect, and ends of flows acknowledged when it is on
+    /// disk.
     pub fn acknowledge(
         &mut self,
         record: Record,
@@ -116,8 +118,8 @@ impl JournalQueue {
         self.pending.insert(lsn, Pending::Acknowledge(record, port, keys));
     }
 
-    /// Has ends acknowledged that were known before: after all that waits, for they may be in it. Returns
-    /// them if nothing waits.
+    /// Has ends acknowledged that were known before: after all that waits, for they may be in it.
+    /// Returns them if nothing waits.
     pub fn acknowledge_in_order(
         &mut self,
         nothing: Record,
@@ -137,8 +139,8 @@ impl JournalQueue {
         None
     }
 
-    /// Has a second request with the key of a registration that waits answered with the first. Returns
-    /// whether it is the same request.
+    /// Has a second request with the key of a registration that waits answered with the first.
+    /// Returns whether it is the same request.
     pub fn join(&mut self, key: &OwnKey, with: &Digest, request: RequestId) -> Option<bool> {
         let (digest, lsn) = self.keys.get(key)?;
         let is_same = digest.is_same(with);
@@ -148,7 +150,8 @@ impl JournalQueue {
         Some(is_same)
     }
 
-    /// All records up to this one are on disk. Returns the number of the first of them, and what has waited for it.
+    /// All records up to this one are on disk. Returns the number of the first of them, and what
+    /// has waited for it.
     pub fn take_durable(&mut self, last: Lsn) -> Option<(Lsn, Pending)> {
         let first = self.pending.first_entry().filter(|first| *first.key() <= last)?;
         let (lsn, first) = first.remove_entry();
@@ -156,8 +159,8 @@ impl JournalQueue {
         Some((lsn, first))
     }
 
-    /// The records from `first` to `last` are not in the journal. Records that have had their effect are kept,
-    /// to be written later; the requests that asked for the others are refused.
+    /// The records from `first` to `last` are not in the journal. Records that have had their
+    /// effect are kept, to be written later; the requests that asked for the others are refused.
     /// Returns the coflows of the changes among them.
     pub fn refuse(&mut self, first: Lsn, last: Lsn, why: &str, effects: &mut Effects) -> Vec<u64> {
         let mut changes = Vec::new();

@@ -12,16 +12,16 @@ pub(super) struct Lease {
     pub kept_until: Time,
     /// Since when nobody keeps it, if nobody does.
     pub expired: Option<Time>,
-    /// Whether half of the time has passed and nobody has kept it since: the journal then says until
-    /// when it is kept.
+    /// Whether half of the time has passed and nobody has kept it since: the journal then says
+    /// until when it is kept.
     pub wanes: bool,
     /// When to look at it next; its entry in [`Leases`].
     next_look: Time,
 }
 
 impl Lease {
-    /// A lease that begins now, of a coflow that is kept for `default_s` seconds unless `lease_s` says
-    /// otherwise.
+    /// A lease that begins now, of a coflow that is kept for `default_s` seconds unless `lease_s`
+    /// says otherwise.
     pub fn new(lease_s: Option<f64>, default_s: f64, now: Time) -> Lease {
         let for_s = lease_s.unwrap_or(default_s);
         Lease {
@@ -34,9 +34,9 @@ impl Lease {
     }
 }
 
-/// The leases of the coflows that are present, by their numbers. The cost of a look depends on the leases
-/// that are due, not on the coflows that are present. Keeping a coflow only moves its end away, which the
-/// next look sees.
+/// The leases of the coflows that are present, by their numbers. The cost of a look depends on the
+/// leases that are due, not on the coflows that are present. Keeping a coflow only moves its end
+/// away, which the next look sees.
 #[derive(Debug, Default)]
 pub(super) struct Leases {
     by_next_look: BTreeSet<(Time, u64)>,

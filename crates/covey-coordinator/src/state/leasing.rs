@@ -1,8 +1,9 @@
 //! Leases by which clients keep coflows, and the end of coflows that nobody keeps.
 //!
-//! The journal does not hold that somebody keeps a coflow in time: a start of the coordinator keeps all
-//! coflows again. When half of a lease has passed the journal is told until when it lasts. Such a coflow has as
-//! much time left after a start as before, for the coordinator's clock stands while it is away.
+//! The journal does not hold that somebody keeps a coflow in time: a start of the coordinator keeps
+//! all coflows again. When half of a lease has passed the journal is told until when it lasts. Such
+//! a coflow has as much time left after a start as before, for the coordinator's clock stands while
+//! it is away.
 
 use covey_core::Time;
 

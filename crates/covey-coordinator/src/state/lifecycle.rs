@@ -14,8 +14,8 @@ use crate::driver::Scheduler;
 use crate::record::Record;
 use crate::request::{Answer, Reply};
 
-/// After so many records of the journal the policy is asked for a plan, or after as many as coflows are present: plans
-/// take longer, the more there are.
+/// After so many records of the journal the policy is asked for a plan, or after as many as coflows
+/// are present: plans take longer, the more there are.
 pub(super) const RECORDS_A_PLAN: usize = 256;
 
 impl CoordinatorState {
@@ -57,10 +57,11 @@ impl CoordinatorState {
         self.rounds.is_reading = false;
     }
 
-    /// Ends a round: has the policy plan, if anything has happened, and finds out which agents have to be
-    /// sent what. Returns whether anything was decided since the last call.
+    /// Ends a round: has the policy plan, if anything has happened, and finds out which agents have
+    /// to be sent what. Returns whether anything was decided since the last call.
     ///
-    /// While a wide change is unfinished, applies its next piece instead; the round ends with the last one.
+    /// While a wide change is unfinished, applies its next piece instead; the round ends with the
+    /// last one.
     ///
     /// # Errors
     /// When the policy's plan cannot be carried out: the rates before stay in force.

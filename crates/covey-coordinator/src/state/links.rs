@@ -1,15 +1,17 @@
 //! What links carry beside the flows that are scheduled.
 //!
-//! Whether compressing pays depends on the bandwidth that remains (Swallow, IPDPS 2018, Eq. 2). Agents report what the
-//! links of their hosts carry in all. What scheduled flows have sent over them in the same time, as their own agents
-//! report, is not other traffic. An agent knows only the flows that its host sends, so the coordinator takes them off.
+//! Whether compressing pays depends on the bandwidth that remains (Swallow, IPDPS 2018, Eq. 2).
+//! Agents report what the links of their hosts carry in all. What scheduled flows have sent over
+//! them in the same time, as their own agents report, is not other traffic. An agent knows only the
+//! flows that its host sends, so the coordinator takes them off.
 
 use covey_core::{LinkId, PortId};
 use covey_proto::Links;
 
 use super::coordinator::CoordinatorState;
 
-/// Minimum change that has an effect, as a share of the link: what links carry changes all the time.
+/// Minimum change that has an effect, as a share of the link: what links carry changes all the
+/// time.
 const MIN_CHANGE: f64 = 0.1;
 
 impl CoordinatorState {

@@ -155,7 +155,8 @@ impl Gone {
         self.summaries.insert(summary.id, Arc::new(summary));
     }
 
-    /// Forgets the key of the coflow of a token that went first of those with keys. Returns its owner and the key.
+    /// Forgets the key of the coflow of a token that went first of those with keys. Returns its
+    /// owner and the key.
     pub fn pop_key(&mut self, token: &str) -> Option<(Option<Registrant>, Key)> {
         let place = self.of_token.get_mut(token)?.keyed.pop_first()?;
         let summary = Arc::make_mut(self.summaries.get_mut(self.order.get(&place)?)?);

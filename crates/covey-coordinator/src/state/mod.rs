@@ -1,7 +1,7 @@
 //! The coordinator without its I/O: what happens comes in, what has to be done comes out.
 //!
-//! [`CoordinatorState`] consists of parts. Each part has its own file, fields and invariants. Other files add
-//! the procedures that need several parts, each using only those before it in this list:
+//! [`CoordinatorState`] consists of parts. Each part has its own file, fields and invariants. Other
+//! files add the procedures that need several parts, each using only those before it in this list:
 //!
 //! | file | procedure |
 //! |---|---|

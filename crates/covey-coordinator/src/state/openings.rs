@@ -1,4 +1,5 @@
-//! Flows that applications open: whether they are opened where they are registered, and as they are.
+//! Flows that applications open: whether they are opened where they are registered, and as they
+//! are.
 
 use std::collections::BTreeSet;
 
@@ -7,7 +8,8 @@ use covey_proto::{FlowFacts, FlowKey, FlowOpening, OpeningAnswer, OpeningError, 
 use super::coordinator::CoordinatorState;
 use super::flows::Stage;
 
-/// Maximum number of answers that wait for an agent's connection. Beyond that the agent hears nothing.
+/// Maximum number of answers that wait for an agent's connection. Beyond that the agent hears
+/// nothing.
 const MAX_ANSWERS: usize = 200_000;
 /// Maximum number of answers in a message, which keeps the message below its size limit.
 pub(super) const MAX_ANSWERED: usize = 100_000;
@@ -34,7 +36,8 @@ impl CoordinatorState {
         }
     }
 
-    /// Whether a flow has ended because nobody needs it any more. Its application hears that, which is no mistake.
+    /// Whether a flow has ended because nobody needs it any more. Its application hears that, which
+    /// is no mistake.
     fn is_cancelled(&self, name: FlowKey) -> bool {
         let coflow = self.coflows.get(name.coflow);
         coflow.is_some_and(|coflow| coflow.flows.cancelled().contains(&name.flow))
@@ -45,7 +48,8 @@ impl CoordinatorState {
         self.coflows.gone.get(serial).is_some_and(|summary| summary.removed)
     }
 
-    /// What is registered of a flow that is opened, or why it is opened wrongly. `None`: the flow may yet be added.
+    /// What is registered of a flow that is opened, or why it is opened wrongly. `None`: the flow
+    /// may yet be added.
     ///
     /// A receiver may hear of its flow when that has ended at the sender, and so has the coflow.
     fn opening(

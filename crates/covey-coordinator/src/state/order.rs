@@ -1,9 +1,9 @@
 //! One change of a coflow after the other.
 //!
-//! A change has no effect before it is in the journal. Until then it is *under way*, and whatever else would change
-//! the same coflow waits behind it: another change that a client asks for, and ends of its flows. So each change is
-//! checked against the coflow that it will find, and a start of the coordinator, which reads the journal in order,
-//! finds what this one has found.
+//! A change has no effect before it is in the journal. Until then it is *under way*, and whatever
+//! else would change the same coflow waits behind it: another change that a client asks for, and
+//! ends of its flows. So each change is checked against the coflow that it will find, and a start
+//! of the coordinator, which reads the journal in order, finds what this one has found.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,10 +1,11 @@
 //! Changes of wide coflows, piece by piece.
 //!
 //! What a change does to the flows of a wide coflow takes a while. So it is done in pieces of
-//! [`Config::piece`](super::Config::piece) flows, one in each turn, and others are served between them. Until the last
-//! piece the change is [under way](super::order): other changes of the coflow and ends of its flows wait behind it, and
-//! so does whoever reads the coflow. The next plan waits as well. What a compaction writes is the coflow as it is, and
-//! behind it the record, which a start applies to what is left.
+//! [`Config::piece`](super::Config::piece) flows, one in each turn, and others are served between
+//! them. Until the last piece the change is [under way](super::order): other changes of the coflow
+//! and ends of its flows wait behind it, and so does whoever reads the coflow. The next plan waits
+//! as well. What a compaction writes is the coflow as it is, and behind it the record, which a
+//! start applies to what is left.
 
 use super::coordinator::CoordinatorState;
 use super::unfinished::Change;
@@ -21,8 +22,8 @@ impl CoordinatorState {
         self.end_change(&change);
     }
 
-    /// Applies the next piece of the oldest change that is unfinished. Returns whether none is unfinished, or this one
-    /// is not any more.
+    /// Applies the next piece of the oldest change that is unfinished. Returns whether none is
+    /// unfinished, or this one is not any more.
     pub(super) fn apply_next(&mut self) -> bool {
         let Some(mut change) = self.unfinished.take() else { return true };
         if self.is_last(&change) {

@@ -1,12 +1,12 @@
 //! What is compressed: what the plan says, where it pays (Swallow, IPDPS 2018, Eq. 3).
 //!
-//! Live, a flow is compressed chunk by chunk while it is sent. So no flow waits for a processor, and nothing
-//! of its volume `V = d + D` is compressed and not sent yet: `V = d`, its bytes that have not been sent. What
-//! it has *sent* are bytes on the wire, as in the simulator.
+//! Live, a flow is compressed chunk by chunk while it is sent. So no flow waits for a processor,
+//! and nothing of its volume `V = d + D` is compressed and not sent yet: `V = d`, its bytes that
+//! have not been sent. What it has *sent* are bytes on the wire, as in the simulator.
 //!
-//! Each agent reports how fast the compressor is on its host, how small it makes things, and what share of a
-//! processor is idle. The policy is told the means of speed and ratio. A host that is slower or faster than
-//! the mean counts as one with less or more of a processor.
+//! Each agent reports how fast the compressor is on its host, how small it makes things, and what
+//! share of a processor is idle. The policy is told the means of speed and ratio. A host that is
+//! slower or faster than the mean counts as one with less or more of a processor.
 
 use covey_core::{Codec, CoflowId, Compression, PortId, Remaining};
 use covey_proto::Processor;

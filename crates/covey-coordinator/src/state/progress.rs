@@ -1,5 +1,5 @@
-//! What coflows have sent: telling the policy that bytes it waits for have been sent, and telling agents how
-//! often to report so that this is known in time.
+//! What coflows have sent: telling the policy that bytes it waits for have been sent, and telling
+//! agents how often to report so that this is known in time.
 
 use std::collections::{BTreeMap, BTreeSet};
 
@@ -12,7 +12,8 @@ use super::memory::Dag;
 use super::sizes::unknown_left;
 
 impl CoordinatorState {
-    /// Notes the coflows and DAGs whose bytes the policy has begun to wait for: they may have been sent.
+    /// Notes the coflows and DAGs whose bytes the policy has begun to wait for: they may have been
+    /// sent.
     pub(super) fn note_new_waits(&mut self) {
         let CoordinatorState { driver, coflows, awaited_bytes, .. } = self;
         for sender in driver.take_fresh() {
@@ -75,8 +76,8 @@ impl CoordinatorState {
         }
     }
 
-    /// How many of the bytes that a wake-up waits for are missing, as reported. `None` for times, and where
-    /// nobody can send them.
+    /// How many of the bytes that a wake-up waits for are missing, as reported. `None` for times,
+    /// and where nobody can send them.
     pub(super) fn missing(&self, wake: Wake) -> Option<f64> {
         let of = |id: CoflowId| Some(&self.coflows.get(self.coflows.serial(id))?.flows);
         match wake {
@@ -115,9 +116,9 @@ impl CoordinatorState {
 
     /// Tells agents how often to report what coflows have sent, where the policy waits for that.
     ///
-    /// While the missing bytes exceed what all agents together may have sent without a report, they cannot
-    /// have been reached. So each agent may send its part of them; the parts shrink with what is missing,
-    /// down to a hundredth of what is waited for.
+    /// While the missing bytes exceed what all agents together may have sent without a report, they
+    /// cannot have been reached. So each agent may send its part of them; the parts shrink with
+    /// what is missing, down to a hundredth of what is waited for.
     pub(super) fn set_report_thresholds(&mut self) {
         // A new plan may wait for other bytes of coflows that are reported.
         let Touched { mut coflows, dags } =
@@ -141,7 +142,8 @@ impl CoordinatorState {
         }
     }
 
-    /// The report threshold for what the policy waits for of a coflow or a DAG; infinite if that is nothing.
+    /// The report threshold for what the policy waits for of a coflow or a DAG; infinite if that is
+    /// nothing.
     fn threshold_for(&self, sender: Sender) -> f64 {
         let mut wakes = self.driver.wakes().of(sender).peekable();
         if wakes.peek().is_none() {
@@ -225,7 +227,8 @@ impl CoordinatorState {
     }
 }
 
-/// The part of the `missing` bytes of a `goal` that each of so many agents may send without a report.
+/// The part of the `missing` bytes of a `goal` that each of so many agents may send without a
+/// report.
 fn threshold(missing: f64, goal: f64, agents: usize) -> f64 {
     missing.max(goal / 100.0) / agents.max(1) as f64
 }

@@ -89,15 +89,17 @@ impl CoordinatorState {
         let layer = self.driver.layers().of(coflow.policy_flow(flow));
         let name = coflow.flows.first_name(FlowKey { coflow: serial, flow });
         let id = coflow.flows.id_of(flow);
-        // Also of a flow that is left alone the agent is told: it reports when one does not use its rate.
+        // Also of a flow that is left alone the agent is told: it reports when one does not use its
+        // rate.
         if self.rounds.trusts_groups {
             self.agents.want(src, id, name, dst, Service { layer, rate, codec });
         }
     }
 }
 
-/// The flows of a coflow that have rates, by index; and the codec that compresses each, where that pays.
-/// `remaining` is what coflows before leave of its links, if compressing is compared with that.
+/// The flows of a coflow that have rates, by index; and the codec that compresses each, where that
+/// pays. `remaining` is what coflows before leave of its links, if compressing is compared with
+/// that.
 fn served(
     driver: &Driver,
     id: CoflowId,

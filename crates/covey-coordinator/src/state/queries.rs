@@ -1,7 +1,7 @@
 //! What clients read.
 //!
-//! A list may be long. The coordinator takes a copy, which shares with it whatever does not change meanwhile, and the
-//! page is made from that elsewhere.
+//! A list may be long. The coordinator takes a copy, which shares with it whatever does not change
+//! meanwhile, and the page is made from that elsewhere.
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -24,8 +24,8 @@ use crate::record::Summary;
 use crate::request::{List, MakePage, Reply};
 
 impl CoordinatorState {
-    /// Prepares a page of a list. `peer` tells where a session's agent connects from: its address, or that of its
-    /// relay, and the relay's session if it has one.
+    /// Prepares a page of a list. `peer` tells where a session's agent connects from: its address,
+    /// or that of its relay, and the relay's session if it has one.
     pub fn list(
         &self,
         list: &List,

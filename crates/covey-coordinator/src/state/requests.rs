@@ -75,8 +75,8 @@ impl CoordinatorState {
         }
     }
 
-    /// A coflow that this would change, and of which a change is under way; or that it would read, and of which a change
-    /// has had a part of its effect.
+    /// A coflow that this would change, and of which a change is under way; or that it would read,
+    /// and of which a change has had a part of its effect.
     fn changing(&self, registrant: &Option<Registrant>, what: &Request) -> Option<u64> {
         let (id, take) = match what {
             Request::Get { id } => return Some(*id).filter(|id| self.unfinished.changes(*id)),
@@ -193,8 +193,8 @@ impl CoordinatorState {
         }
     }
 
-    /// Checks flows that are to be added to `there` others of a coflow. They are in the list `at` of the
-    /// request, `within` each of its items.
+    /// Checks flows that are to be added to `there` others of a coflow. They are in the list `at`
+    /// of the request, `within` each of its items.
     fn check_flows(
         &self,
         [at, within]: [&str; 2],

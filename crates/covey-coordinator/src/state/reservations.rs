@@ -4,8 +4,8 @@ use std::collections::BTreeSet;
 
 /// Bytes per second promised at each receiving port: the most that agents may hold together.
 ///
-/// Sending ports need no such account. An agent takes a schedule over as a whole, and what it is sent
-/// never exceeds the plan, which fits.
+/// Sending ports need no such account. An agent takes a schedule over as a whole, and what it is
+/// sent never exceeds the plan, which fits.
 #[derive(Debug, Clone)]
 pub(super) struct IngressReservations {
     ports: Vec<IngressPort>,
@@ -30,8 +30,8 @@ impl IngressReservations {
         IngressReservations { ports: capacity.iter().map(port).collect() }
     }
 
-    /// Replaces what one flow has reserved at a port. Adds the agents that wait for what is freed to
-    /// `woken`.
+    /// Replaces what one flow has reserved at a port. Adds the agents that wait for what is freed
+    /// to `woken`.
     pub fn replace(&mut self, port: u32, before: f64, after: f64, woken: &mut BTreeSet<u32>) {
         let port = &mut self.ports[port as usize];
         port.reserved += after - before;
@@ -46,14 +46,15 @@ impl IngressReservations {
         }
     }
 
-    /// A flow has what another one had reserved, besides the `before` of its own. The port's sum stays.
+    /// A flow has what another one had reserved, besides the `before` of its own. The port's sum
+    /// stays.
     pub fn hand_over(&mut self, port: u32, before: f64) {
         let port = &mut self.ports[port as usize];
         port.flows -= u32::from(before > 0.0);
     }
 
-    /// How much of `more` a port has to give: all, or what nobody else may hold. If it is not all, the agent waits for
-    /// the port.
+    /// How much of `more` a port has to give: all, or what nobody else may hold. If it is not all,
+    /// the agent waits for the port.
     pub fn room(&mut self, agent: u32, port: u32, more: f64) -> f64 {
         let port = &mut self.ports[port as usize];
         if more <= 0.0 || port.reserved + more <= port.capacity * TOLERANCE {

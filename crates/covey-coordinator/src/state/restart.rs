@@ -1,4 +1,5 @@
-//! A start without a stop: another policy takes over, and learns of all coflows as after a start of the process.
+//! A start without a stop: another policy takes over, and learns of all coflows as after a start of
+//! the process.
 
 use std::collections::BTreeMap;
 
@@ -18,8 +19,8 @@ impl CoordinatorState {
         self.journal.acknowledge(record, 0, Vec::new(), &mut self.effects);
     }
 
-    /// The next start: what is known is the same, as nothing may wait for the journal. Its epoch has been written. All
-    /// agents join again.
+    /// The next start: what is known is the same, as nothing may wait for the journal. Its epoch
+    /// has been written. All agents join again.
     #[must_use]
     pub fn start_again(
         &self,
@@ -49,7 +50,8 @@ impl CoordinatorState {
         self.config
     }
 
-    /// Coflows with unfinished flows of unknown sizes, if the policy must know sizes: how many flows each has.
+    /// Coflows with unfinished flows of unknown sizes, if the policy must know sizes: how many
+    /// flows each has.
     pub fn without_sizes(&self) -> BTreeMap<u64, usize> {
         if !self.driver.needs_sizes() {
             return BTreeMap::new();

@@ -4,13 +4,14 @@ use covey_core::Time;
 
 use super::coordinator::CoordinatorState;
 
-/// The most rounds that are caught up with after a pause. The remaining rounds then come all at once.
+/// The most rounds that are caught up with after a pause. The remaining rounds then come all at
+/// once.
 const MAX_CATCH_UP: usize = 1000;
 
 impl CoordinatorState {
-    /// Goes on to `now`. The policy is called at the times between for which it has asked, each at its own
-    /// time: the ticks of a clock are late in reality, and a policy that decides on a tick must not
-    /// be able to notice.
+    /// Goes on to `now`. The policy is called at the times between for which it has asked, each at
+    /// its own time: the ticks of a clock are late in reality, and a policy that decides on a tick
+    /// must not be able to notice.
     pub(super) fn advance(&mut self, now: Time) {
         let catch_up = match self.rounds.is_reading || self.has_unfinished() {
             true => 0,

@@ -13,8 +13,8 @@ use super::order::Behind;
 use super::sizes::is_news;
 use crate::record::Record;
 
-/// Connections that an agent may have checked between two reports of them. More is not believed: nobody is to use up a
-/// counter for all.
+/// Connections that an agent may have checked between two reports of them. More is not believed:
+/// nobody is to use up a counter for all.
 const MAX_CHECKED: u64 = 1_000_000;
 
 impl CoordinatorState {
@@ -30,8 +30,8 @@ impl CoordinatorState {
             (_, Some(port)) => port,
         };
         self.agents.get_mut(port).connection.heard = self.now;
-        // From here on a name by id is that of a flow whose coflow has gone. Ends are acknowledged by the names that
-        // the agent gives.
+        // From here on a name by id is that of a flow whose coflow has gone. Ends are acknowledged
+        // by the names that the agent gives.
         if !matches!(message, FromAgent::Ended(_)) {
             message.rename_flows(|name| self.present_name_at(port, name));
         }
@@ -95,8 +95,8 @@ impl CoordinatorState {
             return self.close(session, Refusal::Port);
         }
         if hello.holds.0 > self.epoch() {
-            // It has heard of a later start than this one: the journal is an old copy, or a new one. It
-            // would drop every schedule.
+            // It has heard of a later start than this one: the journal is an old copy, or a new
+            // one. It would drop every schedule.
             self.effects.counts.epochs_ahead += 1;
             return self.close(session, Refusal::Order);
         }
@@ -109,7 +109,8 @@ impl CoordinatorState {
             self.leave_alone(port);
         }
         let agent = self.agents.get_mut(port);
-        // When it is welcomed an agent reports everything of how its flows are used, if its version can.
+        // When it is welcomed an agent reports everything of how its flows are used, if its version
+        // can.
         let reports_nothing = spoken < USES && agent.usage.clear();
         let is_back = !agent.is_doubtful && std::mem::take(&mut agent.is_away);
         if is_back || reports_nothing {
@@ -151,7 +152,8 @@ impl CoordinatorState {
     fn count_unknown(&mut self, name: FlowName, flows: usize) {
         let is_known = match name {
             FlowName::Id(id) => id.0 < self.coflows.ids.next() || self.announced.get(id).is_some(),
-            // Whether a flow is scheduled that no application has named is the coordinator's affair.
+            // Whether a flow is scheduled that no application has named is the coordinator's
+            // affair.
             FlowName::Number(_) => true,
             FlowName::Key(key) => self.coflows.knows(key.coflow),
         };
@@ -223,8 +225,9 @@ impl CoordinatorState {
         self.tell_ends();
     }
 
-    /// The last bytes of these flows are on their way: others may have their turn, as if their hosts were
-    /// away. But they have not ended, and are served again if their ends are not reported soon.
+    /// The last bytes of these flows are on their way: others may have their turn, as if their
+    /// hosts were away. But they have not ended, and are served again if their ends are not
+    /// reported soon.
     fn written(&mut self, port: u32, flows: &[FlowName]) {
         let (now, mut gone) = (self.now, Vec::new());
         for key in flows.iter().filter_map(|name| name.key()) {
@@ -249,8 +252,8 @@ impl CoordinatorState {
         let needs_progress = self.driver.needs_progress();
         for of_coflow in flows.chunk_by(|a, b| are_of_one_coflow(a.key, b.key)) {
             let name = of_coflow[0].key;
-            // Of flows that nobody has open an agent reports everything again when it joins: that keeps
-            // nothing.
+            // Of flows that nobody has open an agent reports everything again when it joins: that
+            // keeps nothing.
             let uses = &self.agents.get(port).usage.flows;
             let used = |sent: &Sent| sent.key.key().and_then(|key| uses.get(&key));
             let is_open = of_coflow.iter().any(|sent| used(sent) != Some(&Use::Closed));
@@ -278,7 +281,8 @@ impl CoordinatorState {
             if self.driver.needs_sizes() && is_news(flow.bytes, (flow.sent, bytes)) {
                 self.dirty.note_event();
                 if flow.stage == Stage::Active {
-                    // To the policy it begins again, with another size: that is written down before the next plan.
+                    // To the policy it begins again, with another size: that is written down before
+                    // the next plan.
                     let name = coflow.policy_flow(key.flow);
                     self.driver.suspend(&[name], self.now);
                     self.driver.resume(&[name], self.now);
@@ -354,7 +358,8 @@ impl CoordinatorState {
                 connection.alive = true;
                 self.agents.wake(port);
             }
-            // One that says something, and never that it has applied its schedule, holds for ever what it was given.
+            // One that says something, and never that it has applied its schedule, holds for ever
+            // what it was given.
             if is_away || self.now - heard.min(answered) <= self.config.lost_after_s {
                 continue;
             }

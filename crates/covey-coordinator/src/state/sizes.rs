@@ -1,11 +1,14 @@
-//! How far the sizes that tenants declare can be believed. Only policies that see sizes are concerned.
+//! How far the sizes that tenants declare can be believed. Only policies that see sizes are
+//! concerned.
 //!
-//! A flow that has sent more than it declared is of unknown size from then on. A flow of unknown size counts as having
-//! as much left as it has sent: so it loses its place as it goes on sending, as under a policy that sees no sizes.
+//! A flow that has sent more than it declared is of unknown size from then on. A flow of unknown
+//! size counts as having as much left as it has sent: so it loses its place as it goes on sending,
+//! as under a policy that sees no sizes.
 //!
-//! The bytes of a tenant's flows are within the sizes that they declared, or beyond. If those beyond are more than a
-//! tenth of those within, what the tenant declares later counts as so many times larger as its flows have sent more
-//! than they declared. Both sums lose half in an hour, so that honest flows make up for it. A start begins anew.
+//! The bytes of a tenant's flows are within the sizes that they declared, or beyond. If those
+//! beyond are more than a tenth of those within, what the tenant declares later counts as so many
+//! times larger as its flows have sent more than they declared. Both sums lose half in an hour, so
+//! that honest flows make up for it. A start begins anew.
 
 use std::collections::BTreeMap;
 
@@ -32,8 +35,8 @@ struct Sent {
     at: Time,
 }
 
-/// What the flows of each tenant have sent, within the sizes that they declared and beyond. Coflows that belong to
-/// nobody have a tenant in common.
+/// What the flows of each tenant have sent, within the sizes that they declared and beyond. Coflows
+/// that belong to nobody have a tenant in common.
 #[derive(Debug, Default, Clone)]
 pub(super) struct Sizes(BTreeMap<Option<String>, Sent>);
 
@@ -75,7 +78,8 @@ impl Sizes {
     }
 }
 
-/// The size that a policy is told of a flow that begins; its tenant's sizes count for so many times what they say.
+/// The size that a policy is told of a flow that begins; its tenant's sizes count for so many times
+/// what they say.
 pub(super) fn at_first(declared: Option<f64>, factor: f64) -> f64 {
     declared.map_or(FIRST, |bytes| (bytes * factor).min(MAX_BYTES))
 }
@@ -88,8 +92,8 @@ pub(super) fn unknown_left(declared: Option<f64>, sent: f64) -> Option<f64> {
     }
 }
 
-/// Whether the policy should hear of what a flow has sent by now, because its size has become unknown, or because it
-/// has sent twice as much since.
+/// Whether the policy should hear of what a flow has sent by now, because its size has become
+/// unknown, or because it has sent twice as much since.
 pub(super) fn is_news(declared: Option<f64>, (before, after): (f64, f64)) -> bool {
     let left = |sent| unknown_left(declared, sent).map(f64::log2).map(f64::floor);
     left(before) != left(after)

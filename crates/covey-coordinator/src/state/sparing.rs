@@ -1,18 +1,21 @@
-//! Which flows that no application has named are scheduled, and which are left alone: their programs send as they would
-//! without a coordinator.
+//! Which flows that no application has named are scheduled, and which are left alone: their
+//! programs send as they would without a coordinator.
 //!
-//! To hold or to pace a flow pays only where decisions are right and come in time. So a flow is left alone
+//! To hold or to pace a flow pays only where decisions are right and come in time. So a flow is
+//! left alone
 //! - while the policy cannot tell coflows apart ([`Confidence`](covey_core::Confidence));
-//! - until it has sent more than its link carries during [`DECISIONS`] decisions. A shorter flow would have ended before
-//!   anything that is decided of it could help. Where decisions come late all of a sudden, on a host or a network that is
-//!   overloaded, flows are left alone again that have not sent half as much.
+//! - until it has sent more than its link carries during [`DECISIONS`] decisions. A shorter flow
+//!   would have ended before anything that is decided of it could help. Where decisions come late
+//!   all of a sudden, on a host or a network that is overloaded, flows are left alone again that
+//!   have not sent half as much.
 
 use covey_proto::{FlowId, Service};
 
 use super::announced::AnnouncedFlow;
 use super::coordinator::CoordinatorState;
 
-/// A decision has to be worth its delay: a flow that is scheduled has been sending for so many of them.
+/// A decision has to be worth its delay: a flow that is scheduled has been sending for so many of
+/// them.
 const DECISIONS: f64 = 4.0;
 
 impl CoordinatorState {

@@ -42,9 +42,10 @@ impl CoordinatorState {
         Ok(())
     }
 
-    /// Moves the flows with these ids to a coflow, with what they have sent. `rest_ids` are the ids of what stays of
-    /// them in their coflows. A flow that has ended meanwhile moves as well: so the journal, in which the end comes
-    /// later, says the same. Returns the coflows that flows have left.
+    /// Moves the flows with these ids to a coflow, with what they have sent. `rest_ids` are the ids
+    /// of what stays of them in their coflows. A flow that has ended meanwhile moves as well: so
+    /// the journal, in which the end comes later, says the same. Returns the coflows that flows
+    /// have left.
     pub(super) fn take_flows(&mut self, to: u64, ids: &[u64], rest_ids: &[u64]) -> BTreeSet<u64> {
         let taken = ids.iter().zip(rest_ids).filter_map(|(&id, &rest)| {
             // The client may have removed the flow's coflow meanwhile.

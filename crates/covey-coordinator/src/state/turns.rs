@@ -1,9 +1,9 @@
 //! What agents decide by themselves between two schedules.
 //!
-//! Where the policy goes by queues, an agent hears when each coflow has its turn of which flows are open on its host.
-//! When a flow ends there, the agent passes its rate on to the next flow with the same receiver, and says so. The
-//! receiving port's reservation stays with the flow that has ended until a schedule decides anew. So no port carries
-//! more than it can.
+//! Where the policy goes by queues, an agent hears when each coflow has its turn of which flows are
+//! open on its host. When a flow ends there, the agent passes its rate on to the next flow with the
+//! same receiver, and says so. The receiving port's reservation stays with the flow that has ended
+//! until a schedule decides anew. So no port carries more than it can.
 
 use covey_core::Sender;
 use covey_proto::{CoflowTurn, FlowName, FlowOpening, OPENINGS, Passing};

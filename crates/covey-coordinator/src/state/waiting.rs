@@ -35,7 +35,8 @@ type Users = BTreeMap<u64, f64>;
 /// What is known of the plan and the rates in force, for all coflows.
 pub(super) struct InForce {
     present: Present,
-    /// The places of coflows in the order of the plan, by what the policy calls them; `usize::MAX`: none.
+    /// The places of coflows in the order of the plan, by what the policy calls them; `usize::MAX`:
+    /// none.
     places: Vec<usize>,
     layers: LayerOf,
     /// Bytes per second of each link, those out of all ports first.

@@ -37,7 +37,8 @@ impl Disk {
         last
     }
 
-    /// Fails: nothing that is on the way gets there. Returns the first and the last of these records.
+    /// Fails: nothing that is on the way gets there. Returns the first and the last of these
+    /// records.
     pub fn fail(&mut self) -> Option<(Lsn, Lsn)> {
         let lost = self.writing.front()?.1..=self.writing.back()?.1;
         self.writing.clear();

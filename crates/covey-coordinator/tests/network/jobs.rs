@@ -71,8 +71,8 @@ pub fn job(random: &mut SplitMix, ports: u32) -> Job {
     Job { spec, flows, at_s, asks_s: 0.0, id: None, flow_ids: Vec::new(), change: None }
 }
 
-/// What a client asks for some time after it has registered its coflow, if anything. `others` are the ids of flows of
-/// other coflows.
+/// What a client asks for some time after it has registered its coflow, if anything. `others` are
+/// the ids of flows of other coflows.
 pub fn change(
     random: &mut SplitMix,
     job: &mut Job,

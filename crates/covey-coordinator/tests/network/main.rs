@@ -1,6 +1,6 @@
-//! A coordinator, its agents and its clients in a network that delays, cuts and partitions, with crashes
-//! and a disk that fails, all from one seed. A thousand seeds are checked for the invariants, and for
-//! the states that must be reached once the faults are over.
+//! A coordinator, its agents and its clients in a network that delays, cuts and partitions, with
+//! crashes and a disk that fails, all from one seed. A thousand seeds are checked for the
+//! invariants, and for the states that must be reached once the faults are over.
 //!
 //! A seed that fails is printed; `COVEY_SEED=n cargo test -p covey-coordinator --test network` runs
 //! it alone, and exactly as before.

@@ -1,8 +1,8 @@
 //! Compressors, and when compressing a flow pays (Swallow, IPDPS 2018, §IV).
 //!
 //! A compressor reads raw bytes at its speed `R` and writes `ξ` bytes for each of them. A flow has
-//! raw bytes `d` and compressed ones `D`; the network has to carry its *volume* `V = d + D`, less by
-//! `1 - ξ` for each byte that is compressed. With a share `a` of a host's processor, compressing
+//! raw bytes `d` and compressed ones `D`; the network has to carry its *volume* `V = d + D`, less
+//! by `1 - ξ` for each byte that is compressed. With a share `a` of a host's processor, compressing
 //! lessens the volume by `a R (1 - ξ)` a second and sending by the bandwidth `B`, which gives the
 //! condition of Eq. 3, `a R (1 - ξ) > B`.
 //!
@@ -28,9 +28,9 @@ pub struct Codec {
     pub ratio: f64,
 }
 
-/// The codecs that policies can name: those of Swallow's Table II, with MB (10⁶ bytes) per second and
-/// ratio. Decompression is left out there and here, since it is several times faster. A codec is
-/// recognised by its two numbers ([`Codec::name`]), so no two have the same.
+/// The codecs that policies can name: those of Swallow's Table II, with MB (10⁶ bytes) per second
+/// and ratio. Decompression is left out there and here, since it is several times faster. A codec
+/// is recognised by its two numbers ([`Codec::name`]), so no two have the same.
 pub const CODECS: [(&str, Codec); 5] = [
     ("lz4", Codec { speed: 785e6, ratio: 0.6215 }),
     ("lzo", Codec { speed: 424e6, ratio: 0.5030 }),
@@ -102,8 +102,8 @@ pub struct Compression {
     pub ratio_by_size: bool,
     /// Whether a host compresses the longest flow of a coflow first, and not the first registered.
     pub longest_first: bool,
-    /// Whether Eq. 3 compares with what coflows before this one and other traffic leave of a flow's path
-    /// (Eq. 2), and not with the capacity of the path.
+    /// Whether Eq. 3 compares with what coflows before this one and other traffic leave of a flow's
+    /// path (Eq. 2), and not with the capacity of the path.
     pub compares_remaining: bool,
 }
 
@@ -126,7 +126,8 @@ impl Compression {
         }
     }
 
-    /// Whether what is decided depends on the coflows before, so that it is decided again with each plan.
+    /// Whether what is decided depends on the coflows before, so that it is decided again with each
+    /// plan.
     pub fn follows_others(&self) -> bool {
         self.compares_remaining && !self.overlap
     }

@@ -1,13 +1,13 @@
 //! What compression has made of a coflow's flows so far.
 //!
-//! A flow has `d` raw bytes left and `D` compressed ones; `V = d + D` is what the network would have
-//! to carry if nothing more were compressed. [`Progress`](crate::state::Progress) has `V`; what is
-//! kept here is `d`.
+//! A flow has `d` raw bytes left and `D` compressed ones; `V = d + D` is what the network would
+//! have to carry if nothing more were compressed. [`Progress`](crate::state::Progress) has `V`;
+//! what is kept here is `d`.
 //!
 //! Compressed bytes are sent before raw ones. While `c` raw bytes a second are compressed and `b`
-//! bytes a second are sent, compressed bytes wait as long as there are any, so `d` falls at `c`. When
-//! there are none (`b > ξ c`), the network takes what is made and `b - ξ c` raw bytes beside it:
-//! `V = d`, and it falls at `b + c (1 - ξ)`, as `V` does in the other case too. So `V` needs no
+//! bytes a second are sent, compressed bytes wait as long as there are any, so `d` falls at `c`.
+//! When there are none (`b > ξ c`), the network takes what is made and `b - ξ c` raw bytes beside
+//! it: `V = d`, and it falls at `b + c (1 - ξ)`, as `V` does in the other case too. So `V` needs no
 //! knowledge of `D`, and after a time `t` of constant rates
 //!
 //! ```text
@@ -16,11 +16,11 @@
 //! ```
 //!
 //! The raw bytes are exhausted at `d(0) / c` unless the flow ends before that, with `V = d` to the
-//! last. Without compression, `c = 0`, `D = 0` and `d = V` always; so the raw bytes of a flow are the
-//! smaller of `V` and a number that is written down only when compression has a part in it.
+//! last. Without compression, `c = 0`, `D = 0` and `d = V` always; so the raw bytes of a flow are
+//! the smaller of `V` and a number that is written down only when compression has a part in it.
 //!
-//! Where a flow is compressed first and sent then, it is *held*: among the coflow's unfinished flows,
-//! but not among those that allocators see. Its volume is kept here meanwhile.
+//! Where a flow is compressed first and sent then, it is *held*: among the coflow's unfinished
+//! flows, but not among those that allocators see. Its volume is kept here meanwhile.
 
 use crate::demand::Demand;
 
@@ -29,8 +29,8 @@ use crate::demand::Demand;
 pub struct Compressed {
     /// Whether the coflow is compressed.
     is_on: bool,
-    /// All unfinished flows, those that are held included, once the coflow is compressed. It is in a
-    /// box because few coflows are compressed: each of the others takes 0.6 KB less.
+    /// All unfinished flows, those that are held included, once the coflow is compressed. It is in
+    /// a box because few coflows are compressed: each of the others takes 0.6 KB less.
     unfinished: Option<Box<Demand>>,
     /// Raw bytes of each flow, as long as no more than its volume; by position.
     raw: Vec<f64>,

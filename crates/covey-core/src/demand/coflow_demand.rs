@@ -1,10 +1,11 @@
 //! What one coflow still wants to send, and over which links.
 //!
-//! Links are numbered locally: senders `0..S` (egress links in order of their first flow), receivers
-//! `S..S + R` (ingress links likewise), then links inside the fabric, in its order. Flows are laid out by sender,
-//! in order of registration within a sender; the number of a flow in that layout is its *position*.
-//! A sender's row is *regular* when it has exactly one flow to each receiver in order, as in a
-//! shuffle: then the bits of the row are also bits of receivers and 64 flows are looked at at once.
+//! Links are numbered locally: senders `0..S` (egress links in order of their first flow),
+//! receivers `S..S + R` (ingress links likewise), then links inside the fabric, in its order. Flows
+//! are laid out by sender, in order of registration within a sender; the number of a flow in that
+//! layout is its *position*. A sender's row is *regular* when it has exactly one flow to each
+//! receiver in order, as in a shuffle: then the bits of the row are also bits of receivers and 64
+//! flows are looked at at once.
 
 use super::active_flows::ActiveFlows;
 use super::builder::Builder;
@@ -33,8 +34,8 @@ pub struct Demand {
 clone_in_place!(Demand { links, layout, active, counts });
 
 impl Demand {
-    /// Lays the flows (source, destination) out; none of them is active yet. `numbers` gives the number of
-    /// each flow among all flows of the run, by its index.
+    /// Lays the flows (source, destination) out; none of them is active yet. `numbers` gives the
+    /// number of each flow among all flows of the run, by its index.
     pub fn rebuild(
         &mut self,
         fabric: &Fabric,
@@ -103,8 +104,8 @@ impl Demand {
         self.active.row(sender)
     }
 
-    /// Whether every sender has exactly one flow to each receiver, in the receivers' order, and no flow
-    /// crosses an inner link.
+    /// Whether every sender has exactly one flow to each receiver, in the receivers' order, and no
+    /// flow crosses an inner link.
     #[inline]
     fn is_shuffle(&self) -> bool {
         self.layout.is_shuffle()
@@ -234,7 +235,8 @@ impl Demand {
         }
     }
 
-    /// Calls `visit` with the position of every flow, active or not, that crosses local link `l`, ascending.
+    /// Calls `visit` with the position of every flow, active or not, that crosses local link `l`,
+    /// ascending.
     pub fn each_flow_at(&self, l: usize, mut visit: impl FnMut(usize)) {
         match l.checked_sub(self.senders()) {
             None => self.row(l).for_each(visit),
@@ -247,8 +249,8 @@ impl Demand {
         }
     }
 
-    /// Calls `visit` with the position of every flow of a set of active ones that crosses local link `l`,
-    /// ascending. The set has a bit for each position.
+    /// Calls `visit` with the position of every flow of a set of active ones that crosses local
+    /// link `l`, ascending. The set has a bit for each position.
     pub fn each_at(&self, l: usize, set: &mut [u64], mut visit: impl FnMut(&mut [u64], usize)) {
         let mut look_at = |position: usize| {
             if has_bit(set, position) {

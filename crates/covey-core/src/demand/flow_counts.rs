@@ -42,7 +42,8 @@ impl FlowCounts {
         &self.links
     }
 
-    /// Counts `by` more flows (1 or -1) of one path: the local links at its ends, and those between.
+    /// Counts `by` more flows (1 or -1) of one path: the local links at its ends, and those
+    /// between.
     #[inline]
     pub fn change(&mut self, by: i32, ends: [usize; 2], inner: &[u32], links: &LocalLinks) {
         self.total = self.total.wrapping_add_signed(by);

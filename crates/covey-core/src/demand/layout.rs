@@ -26,17 +26,17 @@ pub(super) struct Layout {
     index: Vec<u32>,
     paths: Paths,
     /// Unless the coflow is a shuffle, the positions whose paths cross each local link that is no
-    /// sender, ascending. Listed when somebody asks: strict classes, which do not, take 6 MB less for four
-    /// fifths of the public Facebook trace on `fat-tree:k=8`.
+    /// sender, ascending. Listed when somebody asks: strict classes, which do not, take 6 MB less
+    /// for four fifths of the public Facebook trace on `fat-tree:k=8`.
     crossing: OnceLock<Lists>,
 }
 
 clone_in_place!(Layout { row_start, regular, is_shuffle, position, index, paths, crossing });
 
 impl Layout {
-    /// Lays the flows (source, destination) out and gives numbers to the links inside the fabric. The
-    /// links at their ends have theirs. `numbers` gives the number of each flow among all flows of
-    /// the run, by its index.
+    /// Lays the flows (source, destination) out and gives numbers to the links inside the fabric.
+    /// The links at their ends have theirs. `numbers` gives the number of each flow among all flows
+    /// of the run, by its index.
     pub fn rebuild(
         &mut self,
         fabric: &Fabric,
@@ -136,8 +136,8 @@ impl Layout {
         &self.paths
     }
 
-    /// Unless this is a shuffle, positions whose paths cross the link `beyond` the senders. `links` are the links of
-    /// this coflow.
+    /// Unless this is a shuffle, positions whose paths cross the link `beyond` the senders. `links`
+    /// are the links of this coflow.
     #[inline]
     pub fn crossing(&self, links: &LocalLinks, beyond: usize) -> &[u32] {
         self.crossing.get_or_init(|| self.list_crossing(links)).list(beyond)

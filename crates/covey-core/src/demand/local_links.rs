@@ -7,7 +7,8 @@ use crate::sets::link_set::LinkSet;
 use crate::values::ids::{LinkId, PortId};
 
 /// The links that the flows of one coflow cross, each at its local number: first the senders, in
-/// order of their first flows, then the receivers likewise, then the links inside the fabric in its order.
+/// order of their first flows, then the receivers likewise, then the links inside the fabric in its
+/// order.
 #[derive(Debug, Default)]
 pub(super) struct LocalLinks {
     links: Vec<LinkId>,
@@ -44,7 +45,8 @@ impl LocalLinks {
         builder.local_of(link, &mut self.links)
     }
 
-    /// Puts the links inside the fabric in order. Returns the new number of each, in the order of the old ones.
+    /// Puts the links inside the fabric in order. Returns the new number of each, in the order of
+    /// the old ones.
     pub fn sort_inner(&mut self) -> Vec<u32> {
         let ends = self.senders + self.receivers;
         let mut order: Vec<u32> = (ends as u32..self.links.len() as u32).collect();

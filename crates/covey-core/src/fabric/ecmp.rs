@@ -10,7 +10,8 @@ pub enum EcmpMode {
     Flow,
     /// A hash of source and destination: all flows of a pair of hosts take one way.
     Pair,
-    /// Remainders of host numbers, without a hash. Choices are easy to follow by hand, and polarise.
+    /// Remainders of host numbers, without a hash. Choices are easy to follow by hand, and
+    /// polarise.
     Modulo,
     /// No choice: a flow is divided equally over all shortest paths.
     Spray,
@@ -28,9 +29,9 @@ impl EcmpMode {
 
 /// The way in which the switches of a network choose.
 ///
-/// Each switch hashes with a seed of its own, which follows from the network's `seed` and the number of
-/// the switch. With one seed for all, switches behind a choice would choose alike (they *polarise*), and
-/// some links would carry nothing.
+/// Each switch hashes with a seed of its own, which follows from the network's `seed` and the
+/// number of the switch. With one seed for all, switches behind a choice would choose alike (they
+/// *polarise*), and some links would carry nothing.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Ecmp {
     /// What decides.
@@ -51,8 +52,8 @@ pub(super) struct Forwarded {
 }
 
 impl Ecmp {
-    /// The choice of the switch with the number `switch` among `ways` ways, from 0. `remainder_of` is
-    /// what [`EcmpMode::Modulo`] divides by `ways`.
+    /// The choice of the switch with the number `switch` among `ways` ways, from 0. `remainder_of`
+    /// is what [`EcmpMode::Modulo`] divides by `ways`.
     ///
     /// With [`EcmpMode::Spray`] there is no choice to make; the result is 0.
     pub(super) fn choose(self, switch: u32, of: Forwarded, remainder_of: u64, ways: u32) -> u32 {

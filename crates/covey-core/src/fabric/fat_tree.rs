@@ -4,30 +4,33 @@ use super::ecmp::{Ecmp, EcmpMode, Forwarded};
 use super::{Fabric, FabricError, Topology};
 use crate::values::ids::{LinkId, PortId};
 
-/// A FatTree (Al-Fares, Loukissas and Vahdat, SIGCOMM 2008) of switches with an even number `k` of ports.
+/// A FatTree (Al-Fares, Loukissas and Vahdat, SIGCOMM 2008) of switches with an even number `k` of
+/// ports.
 ///
-/// With `m = k / 2` it has `k` pods of `m` edge and `m` aggregation switches, `m²` core switches, and `m`
-/// hosts at each edge switch: `k³/4` hosts and, with the hosts' own, `6 · k³/4` directed links. Hosts and
-/// switches have numbers from 0: host `h` is at edge switch `h / m`, which is in pod `h / m²`. Aggregation
-/// switch `a` of a pod is connected to the cores `a · m` to `a · m + m - 1`.
+/// With `m = k / 2` it has `k` pods of `m` edge and `m` aggregation switches, `m²` core switches,
+/// and `m` hosts at each edge switch: `k³/4` hosts and, with the hosts' own, `6 · k³/4` directed
+/// links. Hosts and switches have numbers from 0: host `h` is at edge switch `h / m`, which is in
+/// pod `h / m²`. Aggregation switch `a` of a pod is connected to the cores `a · m` to `a · m + m -
+/// 1`.
 ///
 /// # Paths
 ///
-/// Two hosts at one edge switch use no inner link; that includes a host and itself. In one pod a flow goes
-/// up to one aggregation switch and down again; across pods it also crosses one core. Only the way up is a
-/// choice: from the edge switch to an aggregation switch, and from there to a core.
+/// Two hosts at one edge switch use no inner link; that includes a host and itself. In one pod a
+/// flow goes up to one aggregation switch and down again; across pods it also crosses one core.
+/// Only the way up is a choice: from the edge switch to an aggregation switch, and from there to a
+/// core.
 ///
 /// [`EcmpMode::Modulo`] chooses without a hash. For hosts `src` and `dst` the aggregation switch is
 /// `(src + dst) mod m`, and its core `(src / m + dst / m) mod m`, where `/` rounds down.
 ///
 /// # Spraying
 ///
-/// With [`EcmpMode::Spray`] a flow is divided equally over all shortest paths. All `m` uplinks of an edge
-/// switch then carry the same load, at any time and whatever the flows are. So they are one *bundle*
-/// here: a link of `m` times the capacity. The same holds for the `m²` links from the aggregation switches
-/// of a pod to the cores, and for both ways down. A path then has up to four bundles: out of the edge
-/// switch, out of the pod, into the pod, into the edge switch. This loses nothing: a bundle is full exactly
-/// when each of its links is.
+/// With [`EcmpMode::Spray`] a flow is divided equally over all shortest paths. All `m` uplinks of
+/// an edge switch then carry the same load, at any time and whatever the flows are. So they are one
+/// *bundle* here: a link of `m` times the capacity. The same holds for the `m²` links from the
+/// aggregation switches of a pod to the cores, and for both ways down. A path then has up to four
+/// bundles: out of the edge switch, out of the pod, into the pod, into the edge switch. This loses
+/// nothing: a bundle is full exactly when each of its links is.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct FatTree {
     /// Half the number of a switch's ports.
@@ -61,8 +64,8 @@ impl FatTree {
         2 * self.m * self.m
     }
 
-    /// The whole network. Links carry `rate` bytes per second; those between edge and aggregation switches
-    /// carry `rate / oversub`, in both directions.
+    /// The whole network. Links carry `rate` bytes per second; those between edge and aggregation
+    /// switches carry `rate / oversub`, in both directions.
     ///
     /// # Errors
     /// [`FabricError::Capacity`] if a capacity is not a finite number above zero.

@@ -9,13 +9,15 @@ use crate::values::ids::{LinkId, PortId};
 
 /// The hosts and nodes of a [`Graph`], and the links between nodes.
 ///
-/// A node is a switch, or a host with other links than one to a switch and one back. Such a host is its own node,
-/// and all its links are inner links. Its port stands for the set of them and limits nothing.
+/// A node is a switch, or a host with other links than one to a switch and one back. Such a host is
+/// its own node, and all its links are inner links. Its port stands for the set of them and limits
+/// nothing.
 #[derive(Debug, Clone, Default)]
 pub struct GraphParts {
     /// The node that each host's port leads to, by host: its switch, or itself.
     pub node_of: Vec<u32>,
-    /// The switch of each host by which hosts are grouped; a node that is a host where its first link leads to one.
+    /// The switch of each host by which hosts are grouped; a node that is a host where its first
+    /// link leads to one.
     pub edge_of: Vec<u32>,
     /// Names of the hosts, by host.
     pub hosts: Vec<String>,
@@ -33,20 +35,21 @@ pub struct GraphParts {
     pub tier_of: Vec<u16>,
 }
 
-/// A network that is listed link by link. Flows take shortest paths, or the path listed for their pair of
-/// hosts.
+/// A network that is listed link by link. Flows take shortest paths, or the path listed for their
+/// pair of hosts.
 ///
-/// A switch knows how far each of its neighbours is from the destination's node, and chooses among the
-/// nearest, in the order of their links ([`Ecmp`]). A host that is a node chooses among the fastest of the links to
-/// the nearest. It passes on what comes from another host and goes to another host, as in a ring or a torus, and
-/// nothing else: hosts are no way between switches.
+/// A switch knows how far each of its neighbours is from the destination's node, and chooses among
+/// the nearest, in the order of their links ([`Ecmp`]). A host that is a node chooses among the
+/// fastest of the links to the nearest. It passes on what comes from another host and goes to
+/// another host, as in a ring or a torus, and nothing else: hosts are no way between switches.
 ///
-/// The distances to a node are computed when the first flow goes there: two bytes for each pair of a node and a
-/// destination node, and nothing for a pair of hosts.
+/// The distances to a node are computed when the first flow goes there: two bytes for each pair of
+/// a node and a destination node, and nothing for a pair of hosts.
 ///
-/// [`EcmpMode::Modulo`] chooses the next hop number `(x + y) mod n` of `n`, where `x` and `y` are the hosts'
-/// numbers at the first switch, and rounded quotients by `n` after each choice. On a FatTree whose links are
-/// listed in the order of their switches that is the rule of [`FatTree`](super::FatTree).
+/// [`EcmpMode::Modulo`] chooses the next hop number `(x + y) mod n` of `n`, where `x` and `y` are
+/// the hosts' numbers at the first switch, and rounded quotients by `n` after each choice. On a
+/// FatTree whose links are listed in the order of their switches that is the rule of
+/// [`FatTree`](super::FatTree).
 #[derive(Debug)]
 pub struct Graph {
     parts: GraphParts,
@@ -56,7 +59,8 @@ pub struct Graph {
     into: Adjacency,
     routes: Routes,
     ecmp: Ecmp,
-    /// By destination node, the number of links to it from each node that passes flows on; [`FAR`] if there is no way.
+    /// By destination node, the number of links to it from each node that passes flows on; [`FAR`]
+    /// if there is no way.
     distances: Vec<OnceLock<Box<[u16]>>>,
 }
 
@@ -96,15 +100,18 @@ impl Graph {
     /// Most nodes of a graph.
     pub const MAX_NODES: usize = FAR as usize;
 
-    /// A network of these parts, whose nodes choose by `ecmp` where `routes` has no path for a pair of
-    /// hosts. Nodes are numbered by their names' order, links by their own; `routes` uses these numbers.
+    /// A network of these parts, whose nodes choose by `ecmp` where `routes` has no path for a pair
+    /// of hosts. Nodes are numbered by their names' order, links by their own; `routes` uses these
+    /// numbers.
     ///
     /// # Errors
-    /// [`FabricError::NoPath`] names two hosts without a path; [`FabricError::Parameter`] if there are too
-    /// many nodes, or if flows are to be sprayed: links of a graph carry unequal shares then.
+    /// [`FabricError::NoPath`] names two hosts without a path; [`FabricError::Parameter`] if there
+    /// are too many nodes, or if flows are to be sprayed: links of a graph carry unequal shares
+    /// then.
     ///
     /// # Panics
-    /// If a number in `parts` belongs to no node or tier, or a list of `parts` has the wrong length.
+    /// If a number in `parts` belongs to no node or tier, or a list of `parts` has the wrong
+    /// length.
     pub fn new(parts: GraphParts, routes: Routes, ecmp: Ecmp) -> Result<Graph, FabricError> {
         let nodes = parts.nodes.len();
         let too_many = |expected| {
@@ -148,7 +155,8 @@ impl Graph {
     /// Checks that each host has a path to each.
     fn check_connected(&self) -> Result<(), FabricError> {
         let Some(&first) = self.parts.node_of.first() else { return Ok(()) };
-        // Where every node is a switch, all hosts reach each other if they reach the first and it reaches them.
+        // Where every node is a switch, all hosts reach each other if they reach the first and it
+        // reaches them.
         if self.parts.nodes.len() == self.parts.switches as usize {
             let reaches = |d: &[u16]| self.parts.node_of.iter().all(|&s| d[s as usize] != FAR);
             if reaches(&self.search(first, &self.into)) && reaches(&self.search(first, &self.out)) {
@@ -199,8 +207,8 @@ impl Graph {
         self.parts.links[link as usize].1
     }
 
-    /// The distance of each node from `start`, over the links that `adjacency` gives for a node: those into it, or out
-    /// of it. A switch passes on to switches, a host to hosts.
+    /// The distance of each node from `start`, over the links that `adjacency` gives for a node:
+    /// those into it, or out of it. A switch passes on to switches, a host to hosts.
     fn search(&self, start: u32, adjacency: &Adjacency) -> Box<[u16]> {
         let mut distances = vec![FAR; self.parts.nodes.len()].into_boxed_slice();
         distances[start as usize] = 0;
@@ -222,8 +230,8 @@ impl Graph {
         distances
     }
 
-    /// The links out of a node by which a flow may go on to `to`: those to the nearest neighbours, and of a host that
-    /// sends the flow the fastest of them.
+    /// The links out of a node by which a flow may go on to `to`: those to the nearest neighbours,
+    /// and of a host that sends the flow the fastest of them.
     fn ways(
         &self,
         at: u32,

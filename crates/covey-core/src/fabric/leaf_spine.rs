@@ -7,13 +7,13 @@ use crate::values::ids::{LinkId, PortId};
 /// Most hosts of a leaf-spine network, and most links between its switches in one direction.
 const MAX: u32 = 1 << 24;
 
-/// A network of two tiers: `leaves` switches with `hosts` hosts each, and `spines` switches, each connected
-/// to every leaf. Host `h` is at leaf `h / hosts`.
+/// A network of two tiers: `leaves` switches with `hosts` hosts each, and `spines` switches, each
+/// connected to every leaf. Host `h` is at leaf `h / hosts`.
 ///
 /// A flow to another leaf goes up to one spine and down again. [`EcmpMode::Modulo`] takes the spine
-/// `(src + dst) mod spines`. With [`EcmpMode::Spray`] all uplinks of a leaf carry the same load and are one
-/// link of `spines` times the capacity; so are those down to a leaf. [`FatTree`](super::FatTree) says why
-/// that is exact.
+/// `(src + dst) mod spines`. With [`EcmpMode::Spray`] all uplinks of a leaf carry the same load and
+/// are one link of `spines` times the capacity; so are those down to a leaf.
+/// [`FatTree`](super::FatTree) says why that is exact.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct LeafSpine {
     leaves: u32,
@@ -26,8 +26,8 @@ impl LeafSpine {
     /// A network of `leaves` leaves with `hosts` hosts each, and `spines` spines.
     ///
     /// # Errors
-    /// [`FabricError::Parameter`] if one of the numbers is 0, or there are more than 2^24 hosts or links
-    /// between switches.
+    /// [`FabricError::Parameter`] if one of the numbers is 0, or there are more than 2^24 hosts or
+    /// links between switches.
     pub fn new(leaves: u32, spines: u32, hosts: u32, ecmp: Ecmp) -> Result<LeafSpine, FabricError> {
         for (name, found) in [("leaves", leaves), ("spines", spines), ("hosts", hosts)] {
             if found == 0 {
@@ -48,8 +48,8 @@ impl LeafSpine {
         self.leaves * self.hosts
     }
 
-    /// The whole network. Hosts' links carry `rate` bytes per second, links between leaves and spines
-    /// `uplink`.
+    /// The whole network. Hosts' links carry `rate` bytes per second, links between leaves and
+    /// spines `uplink`.
     ///
     /// # Errors
     /// [`FabricError::Capacity`] if a capacity is not a finite number above zero.

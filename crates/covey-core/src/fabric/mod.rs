@@ -1,7 +1,7 @@
 //! The network: ports, directed links with capacities, and the path of each flow.
 //!
-//! [`Fabric`] is what the rest of Covey sees. A [`Topology`] says what lies between the ports; each is a file
-//! here. Links and ports are converted into each other only by [`Fabric`].
+//! [`Fabric`] is what the rest of Covey sees. A [`Topology`] says what lies between the ports; each
+//! is a file here. Links and ports are converted into each other only by [`Fabric`].
 
 mod ecmp;
 mod error;

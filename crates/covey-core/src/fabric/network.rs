@@ -9,11 +9,11 @@ use crate::values::ids::{LinkId, PortId};
 
 /// Ports, directed links with capacities, and the path of each flow.
 ///
-/// Every path starts with the source's egress link and ends with the destination's ingress link. Where a host has
-/// several links, these two stand for the sets of its links out and in, and limit nothing: the links themselves are
-/// inner links, and views, bounds and sharing rules find them on the paths. With
-/// `n` ports, egress links have the numbers `0..n`, ingress links `n..2 * n`, and the inner links of the
-/// topology follow. Only this type relies on that order: all others ask it.
+/// Every path starts with the source's egress link and ends with the destination's ingress link.
+/// Where a host has several links, these two stand for the sets of its links out and in, and limit
+/// nothing: the links themselves are inner links, and views, bounds and sharing rules find them on
+/// the paths. With `n` ports, egress links have the numbers `0..n`, ingress links `n..2 * n`, and
+/// the inner links of the topology follow. Only this type relies on that order: all others ask it.
 #[derive(Debug, Clone)]
 pub struct Fabric {
     ports: u32,
@@ -42,8 +42,8 @@ impl Fabric {
         Fabric::new(egress, ingress, &[], BigSwitch)
     }
 
-    /// Ports with the given capacities (bytes per second) of their egress and ingress links, as many as the
-    /// shorter of the two, connected by the inner links of `topology`.
+    /// Ports with the given capacities (bytes per second) of their egress and ingress links, as
+    /// many as the shorter of the two, connected by the inner links of `topology`.
     ///
     /// # Errors
     /// When a capacity is not a finite number above zero.
@@ -64,8 +64,8 @@ impl Fabric {
         }
     }
 
-    /// The same network with links that take `seconds` to pass on what enters them. Without this, links
-    /// take no time.
+    /// The same network with links that take `seconds` to pass on what enters them. Without this,
+    /// links take no time.
     ///
     /// # Errors
     /// [`FabricError::Latency`] unless `seconds` is a finite number of at least zero.
@@ -145,24 +145,24 @@ impl Fabric {
         }
     }
 
-    /// Appends to `path` the links that a flow crosses between its source's egress and its destination's
-    /// ingress link. `flow` is a number that no other flow of the run bears.
+    /// Appends to `path` the links that a flow crosses between its source's egress and its
+    /// destination's ingress link. `flow` is a number that no other flow of the run bears.
     pub fn inner_path(&self, src: PortId, dst: PortId, flow: u64, path: &mut Vec<LinkId>) {
         let from = path.len();
         self.topology.inner_path(src, dst, flow, path);
         path[from..].iter_mut().for_each(|link| link.0 += 2 * self.ports);
     }
 
-    /// Appends to `path` all links that a flow crosses, from its source's egress link to its destination's
-    /// ingress link. `flow` is a number that no other flow of the run bears.
+    /// Appends to `path` all links that a flow crosses, from its source's egress link to its
+    /// destination's ingress link. `flow` is a number that no other flow of the run bears.
     pub fn path(&self, src: PortId, dst: PortId, flow: u64, path: &mut Vec<LinkId>) {
         path.push(self.egress(src));
         self.inner_path(src, dst, flow, path);
         path.push(self.ingress(dst));
     }
 
-    /// Seconds that what a flow sends takes from its source to its destination: the sum of the latencies of
-    /// the links of its path.
+    /// Seconds that what a flow sends takes from its source to its destination: the sum of the
+    /// latencies of the links of its path.
     pub fn path_latency(&self, src: PortId, dst: PortId, flow: u64) -> f64 {
         if self.latency.is_zero() {
             return 0.0;
@@ -195,8 +195,8 @@ impl Fabric {
         }
     }
 
-    /// Whether a link exists. Where a host has several links out or in, its own egress and ingress link stand for the set
-    /// of them, and limit nothing.
+    /// Whether a link exists. Where a host has several links out or in, its own egress and ingress
+    /// link stand for the set of them, and limit nothing.
     pub fn is_link(&self, link: LinkId) -> bool {
         self.port_of(link).is_none_or(|port| !self.topology.is_set_of_links(port))
     }
@@ -205,7 +205,8 @@ impl Fabric {
         if link.0 < self.ports { "up" } else { "down" }
     }
 
-    /// The number of the switch that a port's links lead to. On a big switch each port has one to itself.
+    /// The number of the switch that a port's links lead to. On a big switch each port has one to
+    /// itself.
     pub fn edge_switch(&self, port: PortId) -> u32 {
         self.topology.edge_switch(port)
     }

@@ -12,7 +12,8 @@ pub struct Routes {
 }
 
 impl Routes {
-    /// The given paths (source, destination, inner links numbered from 0); of two for one pair, the later.
+    /// The given paths (source, destination, inner links numbered from 0); of two for one pair, the
+    /// later.
     ///
     /// # Errors
     /// When a path uses a link from `inner_links` on, or a link twice.

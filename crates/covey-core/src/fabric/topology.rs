@@ -7,14 +7,15 @@ use crate::values::ids::{LinkId, PortId};
 /// The structure inside a fabric: which inner links a flow crosses.
 ///
 /// A topology numbers its inner links from 0. It knows neither the ports' own links nor capacities;
-/// [`Fabric`](super::Fabric) adds both. A path is worked out from the structure each time it is asked for,
-/// so a topology takes no memory for each pair of ports unless its routes are listed by hand.
+/// [`Fabric`](super::Fabric) adds both. A path is worked out from the structure each time it is
+/// asked for, so a topology takes no memory for each pair of ports unless its routes are listed by
+/// hand.
 pub trait Topology: Debug + Send + Sync {
-    /// Appends to `path` the inner links that a flow from `src` to `dst` crosses, in order. Each occurs once
-    /// and is below the number of inner capacities that the fabric was made with.
+    /// Appends to `path` the inner links that a flow from `src` to `dst` crosses, in order. Each
+    /// occurs once and is below the number of inner capacities that the fabric was made with.
     ///
-    /// `flow` is a number that no other flow of the run bears. A topology with several paths between two
-    /// ports chooses by it (ECMP). The same call always gives the same path.
+    /// `flow` is a number that no other flow of the run bears. A topology with several paths
+    /// between two ports chooses by it (ECMP). The same call always gives the same path.
     fn inner_path(&self, src: PortId, dst: PortId, flow: u64, path: &mut Vec<LinkId>);
 
     /// The tier of an inner link, such as `edge up`. Reports sum up the links of a tier.
@@ -32,14 +33,14 @@ pub trait Topology: Debug + Send + Sync {
         format!("host {}", port.0)
     }
 
-    /// The number of the switch that a host's links lead to. Without such switches, each port has one to
-    /// itself.
+    /// The number of the switch that a host's links lead to. Without such switches, each port has
+    /// one to itself.
     fn edge_switch(&self, port: PortId) -> u32 {
         port.0
     }
 
-    /// Whether a host has other links than one out and one in. All its links are inner links then, and its port stands
-    /// for the set of them: it must have a capacity that limits nothing.
+    /// Whether a host has other links than one out and one in. All its links are inner links then,
+    /// and its port stands for the set of them: it must have a capacity that limits nothing.
     fn is_set_of_links(&self, _port: PortId) -> bool {
         false
     }

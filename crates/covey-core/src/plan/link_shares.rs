@@ -2,7 +2,8 @@
 
 use crate::values::ids::{CoflowId, LinkId};
 
-/// Shares of links that are reserved for coflows, link by link: from 0 to 1, and at most 1 together.
+/// Shares of links that are reserved for coflows, link by link: from 0 to 1, and at most 1
+/// together.
 #[derive(Debug, Clone, Default)]
 pub struct LinkShares {
     /// By link, the number of its first share, from 1; 0 if it has none.

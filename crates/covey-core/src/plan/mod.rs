@@ -1,5 +1,5 @@
-//! A policy's answer: which flows are served, in what order, and by which rule flows share what their
-//! group gets.
+//! A policy's answer: which flows are served, in what order, and by which rule flows share what
+//! their group gets.
 //!
 //! Sharing rules that need sizes can only be put into the plan of a policy that knows sizes:
 //!
@@ -87,10 +87,10 @@ impl Edits {
 
 /// A plan of a policy with knowledge `K`.
 ///
-/// A policy may write its plan again each time: [`Plan::clear`], then [`Plan::push`] for each entry. Or it
-/// keeps the plan and edits it, by [`Plan::insert`] and [`Plan::remove`]. The cost of a round then depends
-/// on the number of edits, not on the number of coflows present. A plan keeps its memory, so that writing
-/// it allocates nothing after warm-up.
+/// A policy may write its plan again each time: [`Plan::clear`], then [`Plan::push`] for each
+/// entry. Or it keeps the plan and edits it, by [`Plan::insert`] and [`Plan::remove`]. The cost of
+/// a round then depends on the number of edits, not on the number of coflows present. A plan keeps
+/// its memory, so that writing it allocates nothing after warm-up.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Plan<K> {
     ranking: Ranking,
@@ -147,7 +147,8 @@ impl<K: Knowledge> Plan<K> {
         self.edits.rewrite();
     }
 
-    /// Adds a group behind all others, in the layer opened last. A flow that two groups name gets what both give.
+    /// Adds a group behind all others, in the layer opened last. A flow that two groups name gets
+    /// what both give.
     pub fn push(&mut self, group: Group, share: Share<K>) {
         if self.ranking.weights.is_empty() {
             self.ranking.weights.push(1.0);
@@ -199,26 +200,26 @@ impl<K: Knowledge> Plan<K> {
         self.wakes.clear_times();
     }
 
-    /// Forgets the numbers of bytes of a sender that were asked for, in a plan that is kept. Those of a coflow include
-    /// the ones through links.
+    /// Forgets the numbers of bytes of a sender that were asked for, in a plan that is kept. Those
+    /// of a coflow include the ones through links.
     pub fn clear_wakes_of(&mut self, sender: Sender) {
         self.wakes.clear_of(sender);
     }
 
-    /// Asks to be told of a number of bytes instead of all that was asked for of the same sender, in a plan that is
-    /// kept.
+    /// Asks to be told of a number of bytes instead of all that was asked for of the same sender,
+    /// in a plan that is kept.
     pub fn wake_instead(&mut self, wake: Wake) {
         self.wakes.ask_instead(wake);
     }
 
-    /// For drivers: the ranks at which groups have come or gone since [`Plan::clear_edits`]; `None` if the
-    /// plan was written again.
+    /// For drivers: the ranks at which groups have come or gone since [`Plan::clear_edits`]; `None`
+    /// if the plan was written again.
     pub fn edits(&self) -> Option<&[(Rank, Group)]> {
         (!self.edits.is_rewritten).then_some(&self.edits.ranks)
     }
 
-    /// For drivers: the links that are divided in another way since [`Plan::clear_edits`], if [`Plan::edits`] are
-    /// known. One may occur more than once.
+    /// For drivers: the links that are divided in another way since [`Plan::clear_edits`], if
+    /// [`Plan::edits`] are known. One may occur more than once.
     pub fn divided_links(&self) -> &[LinkId] {
         &self.edits.links
     }
@@ -229,8 +230,8 @@ impl<K: Knowledge> Plan<K> {
         self.edits.clear();
     }
 
-    /// Has the flows of the groups that are added from now on compressed. If a host's processor is not
-    /// enough for all of them, it serves coflows in the order of their first entries.
+    /// Has the flows of the groups that are added from now on compressed. If a host's processor is
+    /// not enough for all of them, it serves coflows in the order of their first entries.
     pub fn compress(&mut self, compress: Compress<K>) {
         if self.ranking.compressions.last() != Some(&compress.compression()) {
             self.ranking.compressions.push(compress.compression());
@@ -254,8 +255,8 @@ impl<K: Knowledge> Plan<K> {
         }
     }
 
-    /// Reserves a `share` (from 0 to 1) of a link for a coflow, under [`Layers::PerPort`]. More shares of the same
-    /// coflow add up.
+    /// Reserves a `share` (from 0 to 1) of a link for a coflow, under [`Layers::PerPort`]. More
+    /// shares of the same coflow add up.
     pub fn set_link_share(&mut self, coflow: CoflowId, link: LinkId, share: f64) {
         self.ranking.link_shares.add(link, (coflow, share));
         self.edits.rewrite();
@@ -275,7 +276,8 @@ impl<K: Knowledge> Plan<K> {
         }
     }
 
-    /// Asks to be told when `time` has come. Wake-ups belong to the plan: [`Plan::clear`] forgets them.
+    /// Asks to be told when `time` has come. Wake-ups belong to the plan: [`Plan::clear`] forgets
+    /// them.
     pub fn wake_at(&mut self, time: Time) {
         self.wakes.ask(Wake::At(time));
     }
@@ -296,11 +298,12 @@ impl<K: Knowledge> Plan<K> {
         self.wakes.ask(Wake::WhenFlowSent(coflow, bytes));
     }
 
-    /// Asks to be told when `bytes` of the coflow have passed a link in all, those of flows that have ended
-    /// included. What a flow has sent counts in the group that it [joins](crate::Regrouping), too. That never
-    /// comes for a link that the coflow does not use. In a live coordinator it never comes at all, because agents
-    /// do not report by link; there, [`Policy::link_thresholds`](crate::Policy::link_thresholds) tells of bytes through
-    /// the links of hosts.
+    /// Asks to be told when `bytes` of the coflow have passed a link in all, those of flows that
+    /// have ended included. What a flow has sent counts in the group that it
+    /// [joins](crate::Regrouping), too. That never comes for a link that the coflow does not use.
+    /// In a live coordinator it never comes at all, because agents do not report by link; there,
+    /// [`Policy::link_thresholds`](crate::Policy::link_thresholds) tells of bytes through the links
+    /// of hosts.
     pub fn wake_when_passed(&mut self, coflow: CoflowId, link: LinkId, bytes: f64) {
         self.wakes.ask(Wake::WhenPassed(coflow, link, bytes));
     }

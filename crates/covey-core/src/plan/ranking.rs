@@ -71,8 +71,8 @@ pub struct Ranking {
     pub compress_all: Option<Compression>,
     /// Whether entries keep their ranks from plan to plan ([`Plan::insert`](crate::Plan::insert)).
     pub is_kept: bool,
-    /// The plans of tenants, by [`TenantId`](crate::TenantId), if links are divided among tenants. They decide rates
-    /// then; `entries` are those of all of them, tenant by tenant.
+    /// The plans of tenants, by [`TenantId`](crate::TenantId), if links are divided among tenants.
+    /// They decide rates then; `entries` are those of all of them, tenant by tenant.
     pub tenants: Vec<TenantPlan>,
 }
 
@@ -91,8 +91,8 @@ impl Ranking {
         self.compress_all.is_some() || !self.compressions.is_empty()
     }
 
-    /// The coflows that are to be compressed, of those `present`, and how, in the order in which hosts serve
-    /// them. If a coflow is named more than once, the first entry counts.
+    /// The coflows that are to be compressed, of those `present`, and how, in the order in which
+    /// hosts serve them. If a coflow is named more than once, the first entry counts.
     pub fn compressed<'a>(
         &'a self,
         present: &'a [CoflowId],

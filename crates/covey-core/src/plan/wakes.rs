@@ -1,7 +1,8 @@
 //! What a policy waits for: times, and numbers of bytes that are sent.
 //!
-//! Wake-ups are kept by whose bytes count: those of a coflow in all, of a coflow through one link, or of a DAG. So a
-//! driver looks only at coflows of which something is sent, and at wake-ups that were asked for since it last looked.
+//! Wake-ups are kept by whose bytes count: those of a coflow in all, of a coflow through one link,
+//! or of a DAG. So a driver looks only at coflows of which something is sent, and at wake-ups that
+//! were asked for since it last looked.
 
 use crate::sets::sorted::Sorted;
 use crate::values::ids::{CoflowId, LinkId};
@@ -58,7 +59,8 @@ impl Wake {
     }
 }
 
-/// The number of a wake-up for bytes, from 0 on. Another one gets it once that has come or is not waited for any more.
+/// The number of a wake-up for bytes, from 0 on. Another one gets it once that has come or is not
+/// waited for any more.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub struct WakeId(pub u32);
 
@@ -85,7 +87,8 @@ struct Asked {
 #[derive(Debug, Clone)]
 pub struct Wakes {
     times: Vec<(u64, Time)>,
-    /// By [`WakeId`], wake-ups for bytes, in linked lists: one for each sender, and of vacant entries.
+    /// By [`WakeId`], wake-ups for bytes, in linked lists: one for each sender, and of vacant
+    /// entries.
     asked: Vec<Asked>,
     of_coflow: Vec<OptionalIndex>,
     of_coflow_at: Sorted<(CoflowId, LinkId), u32>,
@@ -192,7 +195,8 @@ impl Wakes {
         self.times.clear();
     }
 
-    /// The policy does not wait for these bytes any more. Those of a coflow include what it sends through links.
+    /// The policy does not wait for these bytes any more. Those of a coflow include what it sends
+    /// through links.
     pub(crate) fn clear_of(&mut self, sender: Sender) {
         self.clear_list(sender);
         if let Sender::Coflow(id) = sender {
@@ -330,14 +334,16 @@ impl Wakes {
         all.into_iter().map(|(_, wake)| wake).collect()
     }
 
-    /// For drivers: the wake-ups for bytes that the policy has asked for since this was last called. The bytes may
-    /// have been sent already. Some may not be waited for any more, and some occur twice.
+    /// For drivers: the wake-ups for bytes that the policy has asked for since this was last
+    /// called. The bytes may have been sent already. Some may not be waited for any more, and some
+    /// occur twice.
     pub fn take_fresh(&mut self) -> std::vec::Drain<'_, WakeId> {
         self.fresh.drain(..)
     }
 
-    /// For drivers: removes the wake-ups that have come: times, and those for bytes that are `reached`, some of which
-    /// may occur twice. Makes `come` their list, with serial numbers, in the order in which they were asked for.
+    /// For drivers: removes the wake-ups that have come: times, and those for bytes that are
+    /// `reached`, some of which may occur twice. Makes `come` their list, with serial numbers, in
+    /// the order in which they were asked for.
     pub fn take_due(&mut self, now: Time, reached: &[WakeId], come: &mut Vec<(u64, Wake)>) {
         come.clear();
         self.times.retain(|&(serial, time)| {

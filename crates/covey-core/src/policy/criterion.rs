@@ -1,7 +1,8 @@
 //! What a policy ranks flows by.
 
-/// One of the values by which a policy ranks a flow ([`Policy::ranked_by`](crate::Policy::ranked_by)). Only people
-/// read it: no decision follows from it.
+/// One of the values by which a policy ranks a flow
+/// ([`Policy::ranked_by`](crate::Policy::ranked_by)). Only people read it: no decision follows from
+/// it.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Criterion {
     /// What it is, such as `queue` or `estimated bottleneck`.

@@ -6,7 +6,8 @@ use crate::values::ids::{CoflowId, FlowId, LinkId};
 /// An event that a policy is told of.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub enum Event {
-    /// Flows have started that belong to no coflow. They are the last of [`View::newcomers`](crate::View::newcomers).
+    /// Flows have started that belong to no coflow. They are the last of
+    /// [`View::newcomers`](crate::View::newcomers).
     FlowsArrived,
     /// A coflow has arrived and its first flows have started.
     CoflowArrived(CoflowId),
@@ -18,9 +19,11 @@ pub enum Event {
     FlowEnded(FlowId),
     /// An unfinished flow has left its coflow, with what it has sent.
     FlowMoved {
-        /// The flow in the coflow that it has left. There it counts as ended, with what it has sent.
+        /// The flow in the coflow that it has left. There it counts as ended, with what it has
+        /// sent.
         from: FlowId,
-        /// The same flow in the coflow that it has joined; `None` if it belongs to no coflow any more.
+        /// The same flow in the coflow that it has joined; `None` if it belongs to no coflow any
+        /// more.
         to: Option<FlowId>,
     },
     /// A coflow has no unfinished flow at a link any more.
@@ -32,8 +35,8 @@ pub enum Event {
     /// The coflows of a DAG, named by its external id, have sent a number of bytes that the policy
     /// waits for.
     DagBytesReached(u64, f64),
-    /// A coflow has sent one of the policy's limits, in bytes, through a link, or a number of bytes that the
-    /// policy waits for there.
+    /// A coflow has sent one of the policy's limits, in bytes, through a link, or a number of bytes
+    /// that the policy waits for there.
     LinkBytesReached(CoflowId, LinkId, f64),
     /// A flow of a coflow has sent a number of bytes that the policy waits for.
     FlowBytesReached(CoflowId, f64),
@@ -42,8 +45,8 @@ pub enum Event {
 }
 
 impl Event {
-    /// The coflow that the event is about, if it is one coflow. A flow that moves is about the coflow that it
-    /// leaves.
+    /// The coflow that the event is about, if it is one coflow. A flow that moves is about the
+    /// coflow that it leaves.
     pub fn coflow(&self) -> Option<CoflowId> {
         match *self {
             Event::CoflowArrived(id)

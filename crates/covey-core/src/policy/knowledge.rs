@@ -23,9 +23,10 @@ pub enum Clairvoyant {}
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum NonClairvoyant {}
 
-/// The policy sees flows as a host or a collector of flow records does ([`Observed`](crate::Observed)): their
-/// starts, ends of paths, and what they have sent. It knows neither sizes nor which flows belong together. Its
-/// coflows are groups that it [makes itself](crate::Policy::regroup).
+/// The policy sees flows as a host or a collector of flow records does
+/// ([`Observed`](crate::Observed)): their starts, ends of paths, and what they have sent. It knows
+/// neither sizes nor which flows belong together. Its coflows are groups that it [makes
+/// itself](crate::Policy::regroup).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Unlabelled {}
 

@@ -1,9 +1,11 @@
-//! Policies without a coordinator: each node has an instance, which knows what passes through that node.
+//! Policies without a coordinator: each node has an instance, which knows what passes through that
+//! node.
 //!
-//! A node is a host, which owns the two links of its port, or an output port of a switch, which owns the link that
-//! leaves it. A [`LocalPolicy`] divides the links of its node among the coflows that have flows there. It
-//! sees these coflows, when they arrived, and how much of each has passed through the link. It learns everything else by [messages](Outbox), which take time. A [`LocalView`] holds
-//! nothing more, so that a local policy cannot look at the network:
+//! A node is a host, which owns the two links of its port, or an output port of a switch, which
+//! owns the link that leaves it. A [`LocalPolicy`] divides the links of its node among the coflows
+//! that have flows there. It sees these coflows, when they arrived, and how much of each has passed
+//! through the link. It learns everything else by [messages](Outbox), which take time. A
+//! [`LocalView`] holds nothing more, so that a local policy cannot look at the network:
 //!
 //! ```compile_fail
 //! use covey_core::{CoflowId, LocalView};
@@ -12,7 +14,8 @@
 //! }
 //! ```
 //!
-//! [`Layers::PerPort`](crate::Layers::PerPort) says how the nodes on the path of a flow agree on its rate.
+//! [`Layers::PerPort`](crate::Layers::PerPort) says how the nodes on the path of a flow agree on
+//! its rate.
 
 use crate::policy::criterion::Criterion;
 use crate::values::ids::{CoflowId, LinkId};
@@ -27,8 +30,8 @@ pub struct NodeId(pub u32);
 pub struct Seen {
     /// Its id while it is present; ids of ended coflows are used again.
     pub coflow: CoflowId,
-    /// Arrival, and serial number of the registration. No other coflow has the same, and all nodes with
-    /// flows of the coflow know it.
+    /// Arrival, and serial number of the registration. No other coflow has the same, and all nodes
+    /// with flows of the coflow know it.
     pub order: (Time, u64),
     /// How many of [`LocalPolicy::thresholds`] its bytes through this link have reached.
     pub thresholds_reached: usize,
@@ -96,8 +99,8 @@ pub trait LocalPolicy: Send {
     /// What nodes tell each other.
     type Message: Clone + Send;
 
-    /// Numbers of bytes, ascending: the node is told when what has passed of a coflow through one of
-    /// its links reaches one of them.
+    /// Numbers of bytes, ascending: the node is told when what has passed of a coflow through one
+    /// of its links reaches one of them.
     fn thresholds(&self) -> &[f64];
 
     /// The bytes of a coflow that have passed a link have reached the next threshold.
@@ -121,7 +124,7 @@ pub trait LocalPolicy: Send {
         Vec::new()
     }
 
-    /// Divides one of the node's links: adds to `parts` the coflows that are to get a part of it, and the share
-    /// of its capacity that each gets; in sum at most 1.
+    /// Divides one of the node's links: adds to `parts` the coflows that are to get a part of it,
+    /// and the share of its capacity that each gets; in sum at most 1.
     fn divide(&mut self, link: &NodeLink, view: &LocalView<'_>, parts: &mut Vec<(CoflowId, f64)>);
 }

@@ -32,22 +32,24 @@ pub struct Wants {
     /// Bring what coflows have sent up to date before every event. Live, agents then report bytes
     /// periodically; leave it unset where wake-ups will do.
     pub attained: bool,
-    /// Bring what each flow has sent up to date for [`View::sent`], before wake-ups and for the coflows that the
-    /// policy [names](Policy::reads_flows_of).
+    /// Bring what each flow has sent up to date for [`View::sent`], before wake-ups and for the
+    /// coflows that the policy [names](Policy::reads_flows_of).
     pub progress: bool,
-    /// The policy asks for the sizes of flows, but never for what is left of them. Drivers then need
-    /// not keep that up to date: what a [`View`] says is left may be that of an earlier round.
+    /// The policy asks for the sizes of flows, but never for what is left of them. Drivers then
+    /// need not keep that up to date: what a [`View`] says is left may be that of an earlier round.
     pub sizes_only: bool,
     /// The policy puts flows into groups of its own: ask for [`Policy::regroup`] before each plan.
     pub regroups: bool,
-    /// Hosts may go on by themselves between two plans: when a flow ends, the next one in the order of layers, DAGs,
-    /// depth and arrival that has the same receiver may have its rate. Live alone; a simulation plans at once.
+    /// Hosts may go on by themselves between two plans: when a flow ends, the next one in the order
+    /// of layers, DAGs, depth and arrival that has the same receiver may have its rate. Live alone;
+    /// a simulation plans at once.
     pub in_turn: bool,
-    /// Bytes that a coflow may send at each host before a plan mentions its flows: its hosts decide on tiny coflows by
-    /// themselves. Live alone; a simulated host has no other plan.
+    /// Bytes that a coflow may send at each host before a plan mentions its flows: its hosts decide
+    /// on tiny coflows by themselves. Live alone; a simulated host has no other plan.
     pub start_small: u64,
-    /// The policy groups only flows whose [`Observed::community`](crate::Observed::community) is known. Live, the
-    /// others are left alone. A simulation has nobody who leaves flows alone: there each is in a group of its own.
+    /// The policy groups only flows whose [`Observed::community`](crate::Observed::community) is
+    /// known. Live, the others are left alone. A simulation has nobody who leaves flows alone:
+    /// there each is in a group of its own.
     pub communities: bool,
 }
 
@@ -75,28 +77,29 @@ pub trait Policy<K: Knowledge>: Send {
         Wants::default()
     }
 
-    /// Why the policy has put a flow into its group, if it makes groups and the flow has another one near. Only people
-    /// ask.
+    /// Why the policy has put a flow into its group, if it makes groups and the flow has another
+    /// one near. Only people ask.
     fn why(&self, _flow: FlowId) -> Option<Nearest> {
         None
     }
 
-    /// What the policy ranks a flow by at a link of its path, most important first: of two flows that meet there, the
-    /// first criterion in which they differ says why one goes before the other. Empty if the policy does not rank, or
-    /// does not say. Only people ask, after [`Policy::plan`].
+    /// What the policy ranks a flow by at a link of its path, most important first: of two flows
+    /// that meet there, the first criterion in which they differ says why one goes before the
+    /// other. Empty if the policy does not rank, or does not say. Only people ask, after
+    /// [`Policy::plan`].
     fn ranked_by(&self, _flow: FlowId, _link: LinkId, _view: &View<'_, K>) -> Vec<Criterion> {
         Vec::new()
     }
 
-    /// How far the policy trusts the groups that it has made, if it makes groups. With too little, none of its plans is
-    /// worth holding a flow for.
+    /// How far the policy trusts the groups that it has made, if it makes groups. With too little,
+    /// none of its plans is worth holding a flow for.
     fn confidence(&self) -> Option<Confidence> {
         None
     }
 
-    /// Adds the coflows of which the policy reads by [`View::sent`] what each flow has sent, when it is told of a
-    /// wake-up that has come. Of others that may be what it was in an earlier round. Asked if [`Wants::progress`], and
-    /// before [`Policy::regroup`].
+    /// Adds the coflows of which the policy reads by [`View::sent`] what each flow has sent, when
+    /// it is told of a wake-up that has come. Of others that may be what it was in an earlier
+    /// round. Asked if [`Wants::progress`], and before [`Policy::regroup`].
     fn reads_flows_of(&self, _wake: Wake, _now: Time, _coflows: &mut Vec<CoflowId>) {}
 
     /// Numbers of bytes, ascending, at which [`Event::LinkBytesReached`] is told.
@@ -140,8 +143,8 @@ pub trait Policy<K: Knowledge>: Send {
     /// A flow has ended; told if [`Wants::flow_ends`].
     fn flow_ended(&mut self, _flow: FlowId, _view: &View<'_, K>) {}
 
-    /// An unfinished flow has left its coflow for another one, or for none. Unless overridden, this is the
-    /// end of the flow `from`, with what it has sent, and the start of the flow `to`.
+    /// An unfinished flow has left its coflow for another one, or for none. Unless overridden, this
+    /// is the end of the flow `from`, with what it has sent, and the start of the flow `to`.
     fn flow_moved(&mut self, from: FlowId, to: Option<FlowId>, view: &View<'_, K>) {
         if self.wants().flow_ends {
             self.flow_ended(from, view);
@@ -181,14 +184,15 @@ pub trait Policy<K: Knowledge>: Send {
     /// A time given to [`Plan::wake_at`] has come.
     fn woke(&mut self, _view: &View<'_, K>) {}
 
-    /// Puts flows into groups of its own making, before the plan is made; asked if [`Wants::regroups`]. To the
-    /// policy, a group is a coflow from then on. Before this call, what each flow has sent is brought up to date for
-    /// the coflows that [`Policy::reads_flows_of`] names at a [`Wake::At`] of the present time.
+    /// Puts flows into groups of its own making, before the plan is made; asked if
+    /// [`Wants::regroups`]. To the policy, a group is a coflow from then on. Before this call, what
+    /// each flow has sent is brought up to date for the coflows that [`Policy::reads_flows_of`]
+    /// names at a [`Wake::At`] of the present time.
     fn regroup(&mut self, _view: &View<'_, K>, _regrouping: &mut Regrouping) {}
 
-    /// The flows that [`Policy::regroup`] has moved, as they are called now, in the order in which it named them.
-    /// Of flows that have moved, [`View::sent`] is up to date. There is no other event about them, but
-    /// [`Event::CoflowEnded`] tells of groups that they have left empty.
+    /// The flows that [`Policy::regroup`] has moved, as they are called now, in the order in which
+    /// it named them. Of flows that have moved, [`View::sent`] is up to date. There is no other
+    /// event about them, but [`Event::CoflowEnded`] tells of groups that they have left empty.
     fn regrouped(&mut self, _flows: &[FlowId], _view: &View<'_, K>) {}
 
     /// Leaves `plan` as it is, except for wake-ups that it may add; or changes it; or clears it and

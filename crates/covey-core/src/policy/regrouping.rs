@@ -23,7 +23,8 @@ pub enum Destination {
     Own(u32),
 }
 
-/// A group of a policy's own making. To the policy, it is a coflow as long as it has unfinished flows.
+/// A group of a policy's own making. To the policy, it is a coflow as long as it has unfinished
+/// flows.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OwnGroup {
     /// Its number. No other group of the policy has the same, nor had it.
@@ -36,8 +37,8 @@ pub struct OwnGroup {
 }
 
 impl OwnGroup {
-    /// Serial numbers from here on belong to groups of policies' own making, those before to coflows that
-    /// applications name.
+    /// Serial numbers from here on belong to groups of policies' own making, those before to
+    /// coflows that applications name.
     const FIRST_SEQ: u64 = 1 << 31;
 
     /// As a coflow that is registered.
@@ -68,8 +69,9 @@ impl Regrouping {
         Destination::Own(self.begun.len() as u32 - 1)
     }
 
-    /// Puts a flow into a group. Each flow may be put once, and not where it is; the driver panics if one is put twice.
-    /// Flows that join a group cost as much as it has flows, so put them there together.
+    /// Puts a flow into a group. Each flow may be put once, and not where it is; the driver panics
+    /// if one is put twice. Flows that join a group cost as much as it has flows, so put them there
+    /// together.
     pub fn put(&mut self, member: Member, into: Destination) {
         self.put.push((member, into));
     }

@@ -190,10 +190,10 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.state.order(id)
     }
 
-    /// Whether, since the last plan, the policy was told of anything among the coflows that this one
-    /// can have met: those with which it shares a link, those that these share one with, and so on. A
-    /// policy whose order changes as bytes are sent ranks only dirty coflows again. Then a coflow's rank
-    /// does not depend on traffic that it cannot meet.
+    /// Whether, since the last plan, the policy was told of anything among the coflows that this
+    /// one can have met: those with which it shares a link, those that these share one with, and so
+    /// on. A policy whose order changes as bytes are sent ranks only dirty coflows again. Then a
+    /// coflow's rank does not depend on traffic that it cannot meet.
     pub fn is_dirty(&self, id: CoflowId) -> bool {
         self.state.is_dirty(id)
     }
@@ -209,7 +209,8 @@ impl<'a, K: Knowledge> View<'a, K> {
         self.state.may_meet(a, b)
     }
 
-    /// Whether a coflow can have met those that use a link: [`View::may_meet`] for all of them at once.
+    /// Whether a coflow can have met those that use a link: [`View::may_meet`] for all of them at
+    /// once.
     pub fn reaches(&self, id: CoflowId, link: LinkId) -> bool {
         self.state.reaches(id, link)
     }
@@ -268,7 +269,8 @@ impl<'a, K: Knowledge> View<'a, K> {
         demand.active_in_row(sender).map(move |p| FlowId { coflow: id, index: demand.index(p) })
     }
 
-    /// The number of a flow. It stays the flow's when the flow changes its coflow; no other flow bears it.
+    /// The number of a flow. It stays the flow's when the flow changes its coflow; no other flow
+    /// bears it.
     pub fn flow_number(&self, flow: FlowId) -> u64 {
         self.coflow(flow.coflow).flow_number(flow.index)
     }
@@ -330,15 +332,16 @@ impl<'a, K: Named> View<'a, K> {
         self.coflow(id).registration.inherited_bytes
     }
 
-    /// The coflows that one depends on, by the second part of their [`View::order`]. They may have ended.
+    /// The coflows that one depends on, by the second part of their [`View::order`]. They may have
+    /// ended.
     pub fn parents(&self, id: CoflowId) -> &'a [u64] {
         self.coflow(id).parents()
     }
 }
 
 impl<'a> View<'a, Unlabelled> {
-    /// Flows that have started and are in no group, in order of their starts, each with its number. They are not sent
-    /// before the policy has put them into a group.
+    /// Flows that have started and are in no group, in order of their starts, each with its number.
+    /// They are not sent before the policy has put them into a group.
     pub fn newcomers(&self) -> impl ExactSizeIterator<Item = (u64, &'a Observed)> {
         self.state.newcomers().iter().map(|newcomer| (newcomer.number, &newcomer.observed))
     }

@@ -28,8 +28,8 @@ impl MarkedLinks {
         self.used.resize(self.words.len().div_ceil(64), 0);
     }
 
-    /// Removes all links, and makes room for so many at least. Sets of local links of one coflow after the other need
-    /// no new memory so.
+    /// Removes all links, and makes room for so many at least. Sets of local links of one coflow
+    /// after the other need no new memory so.
     pub fn start_with_room(&mut self, links: usize) {
         self.start(links.max(self.links));
     }
@@ -92,7 +92,8 @@ impl MarkedLinks {
         self.used[at / 64] &= !(u64::from(self.words[at] == 0) << (at % 64));
     }
 
-    /// Removes the links whose bit is not set in `keep`, which is called with the index of each word that is not empty.
+    /// Removes the links whose bit is not set in `keep`, which is called with the index of each
+    /// word that is not empty.
     pub fn retain(&mut self, keep: impl Fn(usize) -> u64) {
         for k in 0..self.used.len() {
             bits([self.used[k]].into_iter())

@@ -1,7 +1,7 @@
 //! A map in the order of its keys that is changed in place and keeps the memory it has used.
 //!
-//! Pairs are in blocks, so that a change moves no more than one block's pairs, and reading them in order
-//! is reading arrays.
+//! Pairs are in blocks, so that a change moves no more than one block's pairs, and reading them in
+//! order is reading arrays.
 
 /// The most pairs of a block.
 const BLOCK: usize = 64;

@@ -2,12 +2,15 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Which flows of a coflow are attempts of one transfer. The first of them to end makes the others needless.
+/// Which flows of a coflow are attempts of one transfer. The first of them to end makes the others
+/// needless.
 ///
-/// Flows are named by their indices. A flow that was never [added](Attempts::add) is the only attempt of its transfer.
+/// Flows are named by their indices. A flow that was never [added](Attempts::add) is the only
+/// attempt of its transfer.
 #[derive(Debug, Clone, Default, PartialEq, Eq)]
 pub struct Attempts {
-    /// The transfer of each attempt, named by its first attempt. First attempts without another one are left out.
+    /// The transfer of each attempt, named by its first attempt. First attempts without another one
+    /// are left out.
     transfer: BTreeMap<u32, u32>,
     /// Transfers, each with one of its attempts.
     attempts: BTreeSet<(u32, u32)>,

@@ -27,8 +27,8 @@ pub struct Registration {
     pub lineage: Lineage,
     /// Bytes that coflows of its DAG which had ended by then had sent.
     pub inherited_bytes: f64,
-    /// Compressed bytes for each raw byte of its flows, above 0, if that is known; 1 if it is not to be
-    /// compressed.
+    /// Compressed bytes for each raw byte of its flows, above 0, if that is known; 1 if it is not
+    /// to be compressed.
     pub ratio: Option<f64>,
     /// To whom it belongs.
     pub tenant: TenantId,
@@ -50,8 +50,8 @@ impl Default for Registration {
 }
 
 impl Registration {
-    /// The number of the coflow's flow `index`, by which a fabric chooses its path. No other flow of the run
-    /// bears it.
+    /// The number of the coflow's flow `index`, by which a fabric chooses its path. No other flow
+    /// of the run bears it.
     pub fn flow_number(&self, index: u32) -> u64 {
         self.seq << 32 | u64::from(index)
     }
@@ -90,7 +90,8 @@ pub struct CoflowState {
     pub(super) progress: Progress,
     /// What compression has made of its flows.
     pub(super) compressed: Compressed,
-    /// Compressed bytes for each raw byte of flows of which that was said, by index; NaN for others.
+    /// Compressed bytes for each raw byte of flows of which that was said, by index; NaN for
+    /// others.
     pub(super) ratios: Vec<f64>,
     /// Whether it is among those present.
     pub(super) present: bool,
@@ -109,12 +110,13 @@ pub struct CoflowState {
     pub(super) joined: Vec<(u32, u64)>,
     /// Places for flows of another coflow that may join.
     pub(super) reserved: Reserved,
-    /// Flows that are not served because their hosts are away, by index, with the bytes left of each.
+    /// Flows that are not served because their hosts are away, by index, with the bytes left of
+    /// each.
     pub(super) suspended: BTreeMap<u32, f64>,
 }
 
-/// Places in a coflow for flows of another coflow, in its order, so that they need not be added one by one, and keep
-/// the form of a shuffle.
+/// Places in a coflow for flows of another coflow, in its order, so that they need not be added one
+/// by one, and keep the form of a shuffle.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Reserved {
     /// The other coflow; its id may be that of another one by now.
@@ -144,8 +146,9 @@ pub(super) struct Finished {
 pub struct Progress {
     /// Size of each flow in bytes, by position.
     pub size: Vec<f64>,
-    /// Bytes left over `scale`, by position; NaN before the flow has started and while it is suspended, infinite
-    /// after its end. Both survive subtraction and lose every comparison for the least.
+    /// Bytes left over `scale`, by position; NaN before the flow has started and while it is
+    /// suspended, infinite after its end. Both survive subtraction and lose every comparison for
+    /// the least.
     pub left: Vec<f64>,
     /// Factor of all numbers of bytes left.
     pub scale: f64,
@@ -268,15 +271,16 @@ impl CoflowState {
         if self.compressed.is_on() { self.compressed.raw(position, left) } else { left }
     }
 
-    /// Compressed bytes for each raw byte of a flow: its own, else its coflow's, if that was said; else
-    /// what `compression` makes of a flow of its size. 1 is a flow that is not compressible.
+    /// Compressed bytes for each raw byte of a flow: its own, else its coflow's, if that was said;
+    /// else what `compression` makes of a flow of its size. 1 is a flow that is not compressible.
     pub fn ratio(&self, position: usize, compression: &Compression) -> f64 {
         let own = self.ratios.get(self.demand.index(position) as usize);
         let said = own.copied().filter(|own| !own.is_nan()).or(self.registration.ratio);
         said.unwrap_or_else(|| compression.ratio(self.progress.size[position]))
     }
 
-    /// The number of a flow. It stays the flow's when the flow changes its coflow; no other flow bears it.
+    /// The number of a flow. It stays the flow's when the flow changes its coflow; no other flow
+    /// bears it.
     #[inline]
     pub fn flow_number(&self, index: u32) -> u64 {
         match self.joined.binary_search_by_key(&index, |(joined, _)| *joined) {
@@ -285,8 +289,9 @@ impl CoflowState {
         }
     }
 
-    /// The coflow that an application or a trace calls so, by [`Registration::seq`], to which a flow belongs, and the
-    /// flow's index there. It is this coflow unless the flow has joined from elsewhere.
+    /// The coflow that an application or a trace calls so, by [`Registration::seq`], to which a
+    /// flow belongs, and the flow's index there. It is this coflow unless the flow has joined from
+    /// elsewhere.
     #[inline]
     pub fn named_place(&self, index: u32) -> (u32, u32) {
         let number = self.flow_number(index);
@@ -303,7 +308,8 @@ impl CoflowState {
         &self.parents
     }
 
-    /// Bytes that the flow at a position has sent, as far as progress tells; 0 before it has started.
+    /// Bytes that the flow at a position has sent, as far as progress tells; 0 before it has
+    /// started.
     pub fn sent_at(&self, position: usize) -> f64 {
         let (size, left) = (self.progress.size[position], self.progress.left[position]);
         if left == f64::INFINITY {

@@ -82,8 +82,8 @@ impl State {
         self.measured_codec = codec;
     }
 
-    /// Share of a port's processor that is available for compressing, of a processor as fast as the codec
-    /// says. It is 1 unless set.
+    /// Share of a port's processor that is available for compressing, of a processor as fast as the
+    /// codec says. It is 1 unless set.
     pub fn processor(&self, port: PortId) -> f64 {
         self.processors.get(port.index()).copied().unwrap_or(1.0)
     }
@@ -110,8 +110,8 @@ impl State {
         &self.present
     }
 
-    /// Exchanges the capacity of links and the list of coflows that are present with those of a part of the network.
-    /// Whoever swaps swaps back: all else stays as it is.
+    /// Exchanges the capacity of links and the list of coflows that are present with those of a
+    /// part of the network. Whoever swaps swaps back: all else stays as it is.
     pub fn swap(&mut self, part: &mut Part) {
         self.fabric.swap_capacity(&mut part.capacity);
         std::mem::swap(&mut self.present, &mut part.present);
@@ -148,7 +148,8 @@ impl State {
         self.newcomers.push(newcomer);
     }
 
-    /// A newcomer has ended, or nobody knows of it any more, before a policy has put it into a group.
+    /// A newcomer has ended, or nobody knows of it any more, before a policy has put it into a
+    /// group.
     pub fn forget_newcomer(&mut self, number: u64) {
         self.newcomers.retain(|newcomer| newcomer.number != number);
     }
@@ -197,8 +198,8 @@ impl State {
         id
     }
 
-    /// Writes down how many compressed bytes a flow has for each raw byte, whatever the codec: above 0,
-    /// and 1 if it is not compressible.
+    /// Writes down how many compressed bytes a flow has for each raw byte, whatever the codec:
+    /// above 0, and 1 if it is not compressible.
     pub fn set_ratio(&mut self, flow: FlowId, ratio: f64) {
         let coflow = &mut self.slots[flow.coflow.index()];
         let needed = flow.index as usize + 1;
@@ -266,8 +267,8 @@ impl State {
         }
     }
 
-    /// Adds flows to a coflow that is present and not compressed, behind those it has; none of the new
-    /// ones has started. Positions and local links change, so that allocators must forget all
+    /// Adds flows to a coflow that is present and not compressed, behind those it has; none of the
+    /// new ones has started. Positions and local links change, so that allocators must forget all
     /// they know (`Allocator::clear` of `covey-alloc`).
     pub fn extend(&mut self, id: CoflowId, flows: impl Iterator<Item = FlowSpec> + Clone) {
         let coflow = &mut self.slots[id.index()];
@@ -309,14 +310,16 @@ impl State {
         }
     }
 
-    /// The coflow's next flows, which [`State::extend`] adds, have joined from elsewhere, with these numbers.
+    /// The coflow's next flows, which [`State::extend`] adds, have joined from elsewhere, with
+    /// these numbers.
     pub fn expect_joined(&mut self, id: CoflowId, numbers: impl Iterator<Item = u64>) {
         let coflow = &mut self.slots[id.index()];
         let first = coflow.demand.width() as u32;
         coflow.joined.extend((first..).zip(numbers));
     }
 
-    /// Reserves places in a coflow for all flows of another one. Positions change as with [`State::extend`].
+    /// Reserves places in a coflow for all flows of another one. Positions change as with
+    /// [`State::extend`].
     pub fn reserve(&mut self, id: CoflowId, of: CoflowId) {
         let other = self.coflow(of);
         let (demand, size) = (other.demand(), &other.progress().size);
@@ -335,7 +338,8 @@ impl State {
         self.slots[id.index()].reserved = Reserved { of: Some(of), first, free };
     }
 
-    /// Takes the place that is reserved in a coflow for a flow of another one with this number. Returns its index.
+    /// Takes the place that is reserved in a coflow for a flow of another one with this number.
+    /// Returns its index.
     pub fn take_place(&mut self, id: CoflowId, from: FlowId, number: u64) -> Option<u32> {
         let coflow = &mut self.slots[id.index()];
         let Reserved { of, first, .. } = coflow.reserved;
@@ -361,8 +365,9 @@ impl State {
         }
     }
 
-    /// An active flow leaves its coflow, of which it has sent so many bytes. It counts as ended there, with
-    /// that size, but its bytes are no longer the coflow's. Calls `drained` as [`State::finish`] does.
+    /// An active flow leaves its coflow, of which it has sent so many bytes. It counts as ended
+    /// there, with that size, but its bytes are no longer the coflow's. Calls `drained` as
+    /// [`State::finish`] does.
     pub fn withdraw(&mut self, flow: FlowId, sent: f64, drained: impl FnMut(LinkId)) {
         self.set_size(flow, sent);
         let coflow = &self.slots[flow.coflow.index()];
@@ -378,8 +383,9 @@ impl State {
         coflow.progress.size[coflow.demand.position(flow.index)] = bytes;
     }
 
-    /// Takes an active flow out of what is served, until [`State::resume`]: its host is away, or a link of its path.
-    /// Calls `drained` as [`State::finish`] does. Not for coflows that are compressed.
+    /// Takes an active flow out of what is served, until [`State::resume`]: its host is away, or a
+    /// link of its path. Calls `drained` as [`State::finish`] does. Not for coflows that are
+    /// compressed.
     pub fn suspend(&mut self, flow: FlowId, mut drained: impl FnMut(LinkId)) {
         self.note_event(flow.coflow);
         let coflow = &mut self.slots[flow.coflow.index()];
@@ -490,9 +496,9 @@ impl State {
         path.fold(f64::INFINITY, f64::min)
     }
 
-    /// Whether the unfinished flow at a position of a coflow is to be compressed: if some of it is raw, or
-    /// its size is not known, and if its host's processor takes bytes away faster than they would be sent
-    /// at `bandwidth` bytes per second (Swallow, Eq. 3).
+    /// Whether the unfinished flow at a position of a coflow is to be compressed: if some of it is
+    /// raw, or its size is not known, and if its host's processor takes bytes away faster than they
+    /// would be sent at `bandwidth` bytes per second (Swallow, Eq. 3).
     pub fn compressing_pays(
         &self,
         id: CoflowId,
@@ -564,7 +570,8 @@ impl State {
         }
     }
 
-    /// Something has happened to a coflow that may change rates, beside starts and ends of its flows.
+    /// Something has happened to a coflow that may change rates, beside starts and ends of its
+    /// flows.
     pub fn note_event(&mut self, id: CoflowId) {
         self.dirty.note_event(id, self.first_link(id));
     }
@@ -585,8 +592,9 @@ impl State {
         self.dirty.domains_mut().end_round();
     }
 
-    /// Whether, since the last plan, the policy was told of anything among the coflows that this one
-    /// can have met: those with which it shares a link, those with which these share one, and so on.
+    /// Whether, since the last plan, the policy was told of anything among the coflows that this
+    /// one can have met: those with which it shares a link, those with which these share one, and
+    /// so on.
     pub fn is_dirty(&self, id: CoflowId) -> bool {
         self.first_link(id).is_none_or(|link| self.dirty.domains().is_dirty(link))
     }

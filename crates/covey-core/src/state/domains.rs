@@ -1,11 +1,11 @@
 //! Which coflows can have met.
 //!
-//! A *domain* is a set of links that coflows have joined to each other: two links are in one domain if
-//! some coflow uses both, or by a chain of such coflows. It lasts until the last coflow in it has
-//! gone. Events in one domain change nothing for coflows in another. So policies that rank by
-//! what is left look again only at coflows of domains in which something has happened. Then a coflow's
-//! rank does not depend on traffic that it cannot meet, not even through the times at which the policy
-//! looks at it.
+//! A *domain* is a set of links that coflows have joined to each other: two links are in one domain
+//! if some coflow uses both, or by a chain of such coflows. It lasts until the last coflow in it
+//! has gone. Events in one domain change nothing for coflows in another. So policies that rank by
+//! what is left look again only at coflows of domains in which something has happened. Then a
+//! coflow's rank does not depend on traffic that it cannot meet, not even through the times at
+//! which the policy looks at it.
 
 use crate::sets::marked_links::MarkedLinks;
 use crate::values::ids::LinkId;
@@ -130,7 +130,8 @@ impl Domains {
         self.has_event.clear();
     }
 
-    /// Whether the policy was told of anything in the domain of a link since [`Domains::clear_dirty`].
+    /// Whether the policy was told of anything in the domain of a link since
+    /// [`Domains::clear_dirty`].
     pub fn is_dirty(&self, link: LinkId) -> bool {
         self.dirty.contains(self.of[link.index()] as usize)
     }

@@ -2,9 +2,9 @@
 
 use std::net::{IpAddr, Ipv6Addr};
 
-/// An address of a host, in 128 bits: IPv6 as it is, IPv4 mapped to `::ffff:a.b.c.d`. A host without an address
-/// has a number in `100::/64`, and a host of which only the name is known the number of the name in
-/// `100:0:0:1::/64`; no network routes these prefixes (RFC 6666, RFC 9780).
+/// An address of a host, in 128 bits: IPv6 as it is, IPv4 mapped to `::ffff:a.b.c.d`. A host
+/// without an address has a number in `100::/64`, and a host of which only the name is known the
+/// number of the name in `100:0:0:1::/64`; no network routes these prefixes (RFC 6666, RFC 9780).
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Address(u128);
 
@@ -46,7 +46,8 @@ impl From<IpAddr> for Address {
 }
 
 impl std::fmt::Display for Address {
-    /// IPv4 as `a.b.c.d`, a number of a host as that number, that of a name as `#7`, and all else as IPv6.
+    /// IPv4 as `a.b.c.d`, a number of a host as that number, that of a name as `#7`, and all else
+    /// as IPv6.
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         let v6 = Ipv6Addr::from_bits(self.0);
         if self.0 >> 64 == HOSTS {
@@ -76,8 +77,8 @@ pub struct Observed {
     pub dport: u16,
     /// IANA number of the transport protocol: 6 is TCP, 17 UDP.
     pub protocol: u8,
-    /// A prior grouping of flows, where known: the tenant or namespace to which both ends belong, or what somebody says
-    /// that knows the application.
+    /// A prior grouping of flows, where known: the tenant or namespace to which both ends belong,
+    /// or what somebody says that knows the application.
     pub community: Option<u64>,
 }
 

@@ -1,10 +1,11 @@
 //! Bandwidth that remains for a coflow (Swallow, IPDPS 2018, Eq. 2).
 //!
-//! Compressing is compared with sending over what is left of a flow's path. Coflows take capacity in
-//! the order of the plan: what remains for one is the capacity of each link less other traffic
-//! there, and less what the flows of earlier coflows take that are sent. How much these take depends
-//! on the sharing rule and on sizes, which may not be known. Here each link divides what remains
-//! equally among the flows of one coflow that cross it, and a flow takes the least of its links.
+//! Compressing is compared with sending over what is left of a flow's path. Coflows take capacity
+//! in the order of the plan: what remains for one is the capacity of each link less other traffic
+//! there, and less what the flows of earlier coflows take that are sent. How much these take
+//! depends on the sharing rule and on sizes, which may not be known. Here each link divides what
+//! remains equally among the flows of one coflow that cross it, and a flow takes the least of its
+//! links.
 
 use crate::demand::Demand;
 use crate::state::State;
@@ -44,7 +45,8 @@ impl Remaining {
         demand.path(position).map(free).fold(f64::INFINITY, f64::min)
     }
 
-    /// Goes on to the next coflow: takes what the flows of `demand` at `positions`, which are sent, take.
+    /// Goes on to the next coflow: takes what the flows of `demand` at `positions`, which are sent,
+    /// take.
     pub fn take(&mut self, demand: &Demand, positions: impl Iterator<Item = usize>) {
         let Remaining { free, count, sent, taken } = self;
         sent.clear();

@@ -1,14 +1,14 @@
 //! A policy for each tenant.
 //!
-//! [`for_each_tenant`] makes one policy of many: each tenant has an instance of its own, which sees the
-//! tenant's coflows alone and is told of nothing else. So no tenant can change what the policy has
-//! learnt of another one's coflows: their sizes, queues or pilots. The plan has a part for each tenant
-//! ([`Ranking::tenants`](crate::Ranking::tenants)), and allocators divide the capacity of links among
-//! these parts.
+//! [`for_each_tenant`] makes one policy of many: each tenant has an instance of its own, which sees
+//! the tenant's coflows alone and is told of nothing else. So no tenant can change what the policy
+//! has learnt of another one's coflows: their sizes, queues or pilots. The plan has a part for each
+//! tenant ([`Ranking::tenants`](crate::Ranking::tenants)), and allocators divide the capacity of
+//! links among these parts.
 //!
-//! An instance is asked for its plan in rounds in which it was told something, or in which nobody was.
-//! It sees the whole capacity of links. Hosts do not go on by themselves between two plans, and do not
-//! decide on tiny coflows by themselves: they know nothing of tenants.
+//! An instance is asked for its plan in rounds in which it was told something, or in which nobody
+//! was. It sees the whole capacity of links. Hosts do not go on by themselves between two plans,
+//! and do not decide on tiny coflows by themselves: they know nothing of tenants.
 
 use crate::plan::wakes::{Sender, Wake};
 use crate::plan::{Plan, TenantPlan};
@@ -20,11 +20,12 @@ use crate::policy::{Answer, AnyPolicy, Policy, Wants};
 use crate::values::ids::{CoflowId, FlowId, LinkId, TenantId};
 use crate::values::time::Time;
 
-/// Makes a policy that has an instance for each tenant, each made by `make`. The weight of the tenant with number k
-/// is `weights[k]`, and 1 for tenants beyond them.
+/// Makes a policy that has an instance for each tenant, each made by `make`. The weight of the
+/// tenant with number k is `weights[k]`, and 1 for tenants beyond them.
 ///
 /// # Errors
-/// The policy that `make` has made, if it puts flows into groups of its own: it cannot know to whom a flow belongs.
+/// The policy that `make` has made, if it puts flows into groups of its own: it cannot know to whom
+/// a flow belongs.
 pub fn for_each_tenant(
     weights: Vec<f64>,
     mut make: impl FnMut() -> AnyPolicy + Send + 'static,
@@ -85,7 +86,8 @@ impl<K: Knowledge> Instance<K> {
         self.policy.event(event, &view.showing(&self.shown));
     }
 
-    /// Takes what has come out of the wake-ups that the instance waits for. Returns whether there was any.
+    /// Takes what has come out of the wake-ups that the instance waits for. Returns whether there
+    /// was any.
     fn take_come(&mut self, event: Event, now: Time) -> bool {
         let wakes = self.plan.wakes_mut();
         let wake = match event {

@@ -43,7 +43,8 @@ impl TenantWeights {
     /// Adds a tenant with its weight, or with the text that is none.
     ///
     /// # Errors
-    /// What was expected, and what was found: a name that is empty or known, or a weight out of range.
+    /// What was expected, and what was found: a name that is empty or known, or a weight out of
+    /// range.
     pub fn add(&mut self, name: &str, weight: Result<f64, String>) -> Result<(), String> {
         if name.is_empty() {
             return Err("expected a name before =, found none".to_owned());

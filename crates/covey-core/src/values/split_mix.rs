@@ -20,7 +20,8 @@ impl SplitMix {
         z ^ (z >> 31)
     }
 
-    /// The next number from 0 to `end - 1`. All of them are equally likely if `end` is far below 2^64.
+    /// The next number from 0 to `end - 1`. All of them are equally likely if `end` is far below
+    /// 2^64.
     pub fn below(&mut self, end: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(end)) >> 64) as u64
     }

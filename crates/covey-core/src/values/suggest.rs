@@ -3,7 +3,8 @@
 /// The least Jaro-Winkler similarity of two names of which one may be meant by the other.
 const ALIKE: f64 = 0.8;
 
-/// The name in `known` that is most like `found`, whatever the case of letters; the first of equals.
+/// The name in `known` that is most like `found`, whatever the case of letters; the first of
+/// equals.
 ///
 /// ```
 /// use covey_core::suggest::nearest;

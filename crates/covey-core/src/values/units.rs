@@ -1,7 +1,7 @@
 //! Quantities as people write them: `1gbps`, `128MiB/s`, `10MiB`, `8ms`.
 //!
-//! `b` and `bit` are bits, `B` and `byte` bytes. A unit that people write for both is refused with its two
-//! readings, and so is a number without a unit, unless it is 0.
+//! `b` and `bit` are bits, `B` and `byte` bytes. A unit that people write for both is refused with
+//! its two readings, and so is a number without a unit, unless it is 0.
 
 use thiserror::Error;
 
@@ -46,11 +46,13 @@ impl QuantityError {
     }
 }
 
-/// A speed in bytes per second: `1gbps`, `100mbps`, `8bps`, `10Gb/s` and `10Gbit/s` are bits a second,
-/// `1.25GB/s`, `10GBps` and `128MiB/s` bytes a second. A prefix is decimal, and binary with an `i`.
+/// A speed in bytes per second: `1gbps`, `100mbps`, `8bps`, `10Gb/s` and `10Gbit/s` are bits a
+/// second, `1.25GB/s`, `10GBps` and `128MiB/s` bytes a second. A prefix is decimal, and binary with
+/// an `i`.
 ///
 /// # Errors
-/// When `text` is not a speed above zero, or can be read as bits and as bytes, such as `10gb/s` and `10GBPS`.
+/// When `text` is not a speed above zero, or can be read as bits and as bytes, such as `10gb/s` and
+/// `10GBPS`.
 pub fn parse_rate(text: &str) -> Result<f64, QuantityError> {
     let error = |hint: String| QuantityError {
         text: text.to_owned(),
@@ -76,7 +78,8 @@ pub fn parse_rate(text: &str) -> Result<f64, QuantityError> {
 /// A size in bytes: `100B`, `10MB`, `10MiB`, `1.5GiB`, and `8Mbit` (bits). 0 needs no unit.
 ///
 /// # Errors
-/// When `text` is not a size, has no unit, or can be read as bits and as bytes, such as `10mb` and `10Mb`.
+/// When `text` is not a size, has no unit, or can be read as bits and as bytes, such as `10mb` and
+/// `10Mb`.
 pub fn parse_size(text: &str) -> Result<f64, QuantityError> {
     let error = |hint: String| QuantityError {
         text: text.to_owned(),
@@ -195,8 +198,8 @@ fn is_usual_speed(unit: &str) -> bool {
     unit.ends_with("bps") && !unit.contains('i') && unit.chars().all(|c| c.is_ascii_lowercase())
 }
 
-/// Whether all letters of a unit with a prefix are small, or all of a unit are capital: then they do not tell
-/// bits from bytes.
+/// Whether all letters of a unit with a prefix are small, or all of a unit are capital: then they
+/// do not tell bits from bytes.
 fn is_one_case(unit: &str) -> bool {
     let is_small = unit.chars().all(|c| !c.is_ascii_uppercase());
     is_small && !unit.starts_with('b') || unit.chars().all(|c| !c.is_ascii_lowercase())

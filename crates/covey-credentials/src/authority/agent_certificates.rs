@@ -14,11 +14,13 @@ use crate::reload::{Reload, Watched};
 /// The names of the files with certificates that an agent shows or trusts.
 const STEMS: [&str; 2] = ["agent", "ca"];
 
-/// The certificates of an agent that runs. Its connections read them by themselves; this warns of those that expire.
+/// The certificates of an agent that runs. Its connections read them by themselves; this warns of
+/// those that expire.
 pub struct AgentCertificates(Watched);
 
 impl AgentCertificates {
-    /// Reads the certificates in a folder, and warns of those that have expired or soon will. `None` if there are none.
+    /// Reads the certificates in a folder, and warns of those that have expired or soon will.
+    /// `None` if there are none.
     ///
     /// # Errors
     /// When they cannot be used.
@@ -34,7 +36,8 @@ impl AgentCertificates {
         Ok(Some(AgentCertificates(watched)))
     }
 
-    /// Warns once a day. Reads the files again when they change, and when `asked` has a message. Never ends.
+    /// Warns once a day. Reads the files again when they change, and when `asked` has a message.
+    /// Never ends.
     pub async fn keep(self, asked: mpsc::Receiver<()>) {
         self.0.keep(asked).await;
     }

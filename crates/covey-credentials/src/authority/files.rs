@@ -22,7 +22,8 @@ pub(super) fn read(path: &Path) -> Result<String, CredentialError> {
     fs::read_to_string(path).map_err(|source| io_error(path, source))
 }
 
-/// Writes a file that only its owner may read: the owner of its folder, as far as root writes it for a service.
+/// Writes a file that only its owner may read: the owner of its folder, as far as root writes it
+/// for a service.
 pub(crate) fn write_secret(path: &Path, content: &[u8]) -> Result<(), CredentialError> {
     // A failure must not leave a part of the file under its name.
     let new = path.with_added_extension("new");

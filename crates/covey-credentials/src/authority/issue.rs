@@ -40,7 +40,8 @@ pub(super) fn signed(
     valid: Duration,
 ) -> Result<String, CredentialError> {
     let mut params = params(kept.subject, names, valid)?;
-    // Explicitly, so that the certificate has an identifier of its key: strict verification needs that of both sides.
+    // Explicitly, so that the certificate has an identifier of its key: strict verification needs
+    // that of both sides.
     params.is_ca = IsCa::ExplicitNoCa;
     params.use_authority_key_identifier_extension = true;
     params.key_usages = vec![KeyUsagePurpose::DigitalSignature];

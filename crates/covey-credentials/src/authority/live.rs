@@ -43,8 +43,8 @@ pub struct LiveTls {
 }
 
 impl LiveTls {
-    /// Reads the certificates in a folder. Without any there is no TLS, and will be none until the process starts
-    /// again.
+    /// Reads the certificates in a folder. Without any there is no TLS, and will be none until the
+    /// process starts again.
     pub fn start(
         credentials: &Credentials,
         listener: Listener,

@@ -1,8 +1,10 @@
-//! A private CA in a folder: the certificates that it has made for a coordinator, agents and relays.
+//! A private CA in a folder: the certificates that it has made for a coordinator, agents and
+//! relays.
 //!
-//! The folder has the files of the coordinator and of whoever may speak for any port, `agents/PORT` and `relays/NAME`
-//! have those of others. `issued` keeps a copy of each certificate, so that it can be listed and revoked when the file
-//! has gone. `crl.pem` lists the revoked ones; it is the only record of that.
+//! The folder has the files of the coordinator and of whoever may speak for any port, `agents/PORT`
+//! and `relays/NAME` have those of others. `issued` keeps a copy of each certificate, so that it
+//! can be listed and revoked when the file has gone. `crl.pem` lists the revoked ones; it is the
+//! only record of that.
 
 mod agent_certificates;
 mod certificate;
@@ -135,8 +137,9 @@ impl Authority {
         secret.ok_or(CredentialError::Content { path, what })
     }
 
-    /// Makes a private CA, a certificate for the coordinator under `names`, and one for agents of any port, each with
-    /// its key. Returns whether it did: if there is a CA, files stay as they are.
+    /// Makes a private CA, a certificate for the coordinator under `names`, and one for agents of
+    /// any port, each with its key. Returns whether it did: if there is a CA, files stay as they
+    /// are.
     ///
     /// # Errors
     /// When a file cannot be written.
@@ -171,9 +174,10 @@ impl Authority {
         Ok(true)
     }
 
-    /// Makes the folder of an agent or a relay, with credentials of its own; after [`Authority::init`]. With a relay's,
-    /// it can speak for agents of any port, and cannot be taken for the coordinator. Returns whether it did: a folder
-    /// with certificates stays as it is.
+    /// Makes the folder of an agent or a relay, with credentials of its own; after
+    /// [`Authority::init`]. With a relay's, it can speak for agents of any port, and cannot be
+    /// taken for the coordinator. Returns whether it did: a folder with certificates stays as it
+    /// is.
     ///
     /// # Errors
     /// When a file cannot be read or written.
@@ -209,7 +213,8 @@ impl Authority {
         Ok(owners)
     }
 
-    /// Makes an owner's certificates again, with the same names and `more`. The keys stay, unless `new_keys`.
+    /// Makes an owner's certificates again, with the same names and `more`. The keys stay, unless
+    /// `new_keys`.
     ///
     /// # Errors
     /// When a file cannot be read or written.
@@ -245,7 +250,8 @@ impl Authority {
         write_secret(&self.path("ca.pem"), certificate.pem().as_bytes())
     }
 
-    /// All certificates that the CA has made and that are known here, by owner and then by the time of expiry.
+    /// All certificates that the CA has made and that are known here, by owner and then by the time
+    /// of expiry.
     ///
     /// # Errors
     /// When a file cannot be read.
@@ -292,7 +298,8 @@ impl Authority {
         Ok(names.into_iter().filter_map(owner).collect())
     }
 
-    /// Revokes certificates. The coordinator and relays that have the new `crl.pem` accept them no more.
+    /// Revokes certificates. The coordinator and relays that have the new `crl.pem` accept them no
+    /// more.
     ///
     /// # Errors
     /// When a file cannot be read or written.
@@ -364,7 +371,8 @@ impl Authority {
         write_secret(&folder.join(kept.file()), pem.as_bytes())
     }
 
-    /// For how long a new certificate is valid: not longer than that of the CA, if there is one yet.
+    /// For how long a new certificate is valid: not longer than that of the CA, if there is one
+    /// yet.
     fn validity(&self) -> Result<Duration, CredentialError> {
         if !self.credentials.has_certificates() {
             return Ok(self.valid);

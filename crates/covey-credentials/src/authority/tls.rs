@@ -75,7 +75,8 @@ impl Listener {
         CredentialError::Use(format!("{stem}.pem with {stem}.key: {error}"))
     }
 
-    /// The names of the files with certificates that the process shows or trusts. A relay shows an agent's, too.
+    /// The names of the files with certificates that the process shows or trusts. A relay shows an
+    /// agent's, too.
     fn stems(self) -> &'static [&'static str] {
         match self {
             Listener::Coordinator => &["coordinator", "ca"],
@@ -97,7 +98,8 @@ impl Listener {
     }
 }
 
-/// The names of the files with these certificates, the key of the one that is shown, and the revoked ones.
+/// The names of the files with these certificates, the key of the one that is shown, and the
+/// revoked ones.
 pub(super) fn files_of(stems: &[&str], shown: &str) -> Vec<String> {
     let certificates = stems.iter().map(|stem| format!("{stem}.pem"));
     certificates.chain([format!("{shown}.key"), "crl.pem".to_owned()]).collect()

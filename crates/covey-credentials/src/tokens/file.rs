@@ -1,4 +1,5 @@
-//! The file of tokens: a line for each, with its name, the hash of its secret, its rights, and when it expires.
+//! The file of tokens: a line for each, with its name, the hash of its secret, its rights, and when
+//! it expires.
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -142,7 +143,8 @@ impl TokenFile {
         }
     }
 
-    /// Gives a token another tenant and other limits, and writes the file. Returns whether there is such a token.
+    /// Gives a token another tenant and other limits, and writes the file. Returns whether there is
+    /// such a token.
     ///
     /// # Errors
     /// When the tenant's name is not one, or the file cannot be written.

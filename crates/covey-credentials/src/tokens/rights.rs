@@ -13,7 +13,8 @@ pub enum Right {
     Read,
     /// Register coflows, and change, keep and remove those that the token has registered.
     Register,
-    /// The same with the coflows of all. Change settings, drain hosts. Join as an agent or a relay, where there are no certificates.
+    /// The same with the coflows of all. Change settings, drain hosts. Join as an agent or a relay,
+    /// where there are no certificates.
     Operate,
 }
 

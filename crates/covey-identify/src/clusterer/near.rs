@@ -5,9 +5,9 @@ use crate::attributes::{Attribute, Differences};
 use crate::observer::Point;
 
 impl Clusterer {
-    /// Fills `near` with the groups, other than its own, that are nearer than `diameter` to a flow, nearest
-    /// first, with their distances. The distance of a flow to a group is the least to one of the group's
-    /// leaders. As of the last refresh.
+    /// Fills `near` with the groups, other than its own, that are nearer than `diameter` to a flow,
+    /// nearest first, with their distances. The distance of a flow to a group is the least to one
+    /// of the group's leaders. As of the last refresh.
     pub fn near(&self, flow: FlowNumber, diameter: f64, near: &mut Vec<(GroupNumber, f64)>) {
         near.clear();
         let Flow { point, leader, .. } = &self.flows[flow.0 as usize];
@@ -30,8 +30,9 @@ impl Clusterer {
         near.sort_unstable_by(|a, b| a.1.total_cmp(&b.1).then(a.0.cmp(&b.0)));
     }
 
-    /// The live flow that is nearest to a flow among those of some groups, as far as `diameter`, with their differences.
-    /// Of flows that follow one leader a few are looked at. As of the last refresh.
+    /// The live flow that is nearest to a flow among those of some groups, as far as `diameter`,
+    /// with their differences. Of flows that follow one leader a few are looked at. As of the last
+    /// refresh.
     pub fn nearest(
         &self,
         flow: FlowNumber,

@@ -48,7 +48,8 @@ pub struct Part {
 }
 
 impl Part {
-    /// Runs the hosts until standard input ends. A line there says that all have joined. Prints how many were lost.
+    /// Runs the hosts until standard input ends. A line there says that all have joined. Prints how
+    /// many were lost.
     pub async fn run(self) -> Result<()> {
         let entry = AgentEntry::new(self.to, &self.credentials)?;
         let (ports, sizes) =

@@ -1,5 +1,6 @@
-//! Loads a coordinator in another process and prints what that cost it, as lines of a Markdown table.
-//! docs/measurements/coordinator.md says what is measured; `make measure WHAT=coordinator` runs it.
+//! Loads a coordinator in another process and prints what that cost it, as lines of a Markdown
+//! table. docs/measurements/coordinator.md says what is measured; `make measure WHAT=coordinator`
+//! runs it.
 
 mod crowd;
 mod garbage;
@@ -99,7 +100,8 @@ enum What {
         seconds: f64,
         #[arg(long, default_value_t = 500.0)]
         steady_per_s: f64,
-        /// Register coflows that stay until the end, of so many flows each, instead of coflows that end at once
+        /// Register coflows that stay until the end, of so many flows each, instead of coflows that
+        /// end at once
         #[arg(long, default_value_t = 0)]
         stay: u32,
     },
@@ -110,7 +112,8 @@ fn start(covey: &Path, tls: bool, arguments: &[&str]) -> Result<Coordinator> {
     Ok(Coordinator::start(covey, Path::new("."), tls, arguments)?)
 }
 
-/// Starts a coordinator that is patient with many agents: they all connect at once to a busy machine.
+/// Starts a coordinator that is patient with many agents: they all connect at once to a busy
+/// machine.
 fn crowd(covey: &Path, tls: bool, agents: u32, more: &[&str]) -> Result<Coordinator> {
     let ports = agents.to_string();
     let crowd = ["--ports", &ports, "--max-agents", &ports, "--log", "error"];
@@ -205,10 +208,11 @@ async fn agents(covey: &Path, load: Steady) -> Result<()> {
     Ok(())
 }
 
-/// Measures the cost of pushing schedules. Coflows arrive one after the other, each with a flow at each of `changed`
-/// other hosts: exactly these hosts are sent a schedule. They do not confirm it, since that would cost CPU that is not
-/// the cost of pushing. After each coflow another arrives at the same ports, which gets no rate and changes nothing:
-/// the difference in CPU is the cost of pushing.
+/// Measures the cost of pushing schedules. Coflows arrive one after the other, each with a flow at
+/// each of `changed` other hosts: exactly these hosts are sent a schedule. They do not confirm it,
+/// since that would cost CPU that is not the cost of pushing. After each coflow another arrives at
+/// the same ports, which gets no rate and changes nothing: the difference in CPU is the cost of
+/// pushing.
 async fn push(covey: &Path, agents: u32, changed: u32, relays: u32, tls: bool) -> Result<()> {
     // So that no heartbeat falls into the measurement.
     let quiet = ["--policy", "fifo", "--heartbeat", "1000s", "--lost-after", "10000s"];
@@ -274,8 +278,8 @@ async fn registrations(
         ["--policy", "philae"],
     ]
     .concat();
-    // A flow without bytes ends at once: this measures the way to the disk, not a policy with more coflows every
-    // second.
+    // A flow without bytes ends at once: this measures the way to the disk, not a policy with more
+    // coflows every second.
     let flow = |f| Flow { src: f % 16, dst: (f + 1) % 16, bytes: 1e15, start_s: 0.0 };
     let flows = match stay {
         0 => vec![Flow { bytes: 0.0, ..flow(0) }],
@@ -356,8 +360,9 @@ async fn steadily(
     Ok(times)
 }
 
-/// Measures how many present coflows slow others down: registrations per second while the last tenth of them arrives,
-/// a DELETE, and a decision and an answer while others arrive at a steady rate.
+/// Measures how many present coflows slow others down: registrations per second while the last
+/// tenth of them arrives, a DELETE, and a decision and an answer while others arrive at a steady
+/// rate.
 struct Many {
     coflows: u64,
     ports: u32,

@@ -9,7 +9,8 @@ use covey_trace::Workload;
 use covey_trace::results::{Explanation, Kind, Reason};
 use serde::{Serialize, Serializer};
 
-/// How the completion time of a coflow came about under a policy. `Serialize` gives its object of `explain --json`.
+/// How the completion time of a coflow came about under a policy. `Serialize` gives its object of
+/// `explain --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]
 pub struct Explained {
     /// The coflow's id in the trace.
@@ -24,7 +25,8 @@ pub struct Explained {
     pub completion_s: f64,
     /// The link at which the coflow alone needs the most time.
     pub bottleneck: String,
-    /// Seconds from arrival to release, in which it waited for its parents. They are no part of the completion time.
+    /// Seconds from arrival to release, in which it waited for its parents. They are no part of the
+    /// completion time.
     pub parents_s: f64,
     /// The parent that ended last, if the coflow waited for parents.
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -141,7 +143,8 @@ pub(crate) fn link_name(workload: &Workload, fabric: &Fabric, link: LinkId) -> S
     }
 }
 
-/// Explanations of some coflows, each under every policy: of the first coflow under all policies, then of the next one.
+/// Explanations of some coflows, each under every policy: of the first coflow under all policies,
+/// then of the next one.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Explanations {
     all: Vec<Explained>,

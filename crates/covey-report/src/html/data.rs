@@ -20,7 +20,8 @@ struct Data<'a> {
     bytes: Vec<f64>,
     /// For each policy; none if the trace has too many coflows.
     cct_s: Vec<Vec<f64>>,
-    /// For each baseline and each policy: the interval of the speed-up of the mean, as the table shows it.
+    /// For each baseline and each policy: the interval of the speed-up of the mean, as the table
+    /// shows it.
     intervals: Vec<Vec<String>>,
 }
 

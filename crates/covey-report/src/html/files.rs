@@ -20,7 +20,8 @@ pub enum FigureStyle {
 }
 
 impl FigureStyle {
-    /// Width in millimetres, size of letters and width of lines in units of the drawing, of which 560 are the width.
+    /// Width in millimetres, size of letters and width of lines in units of the drawing, of which
+    /// 560 are the width.
     fn sizes(self) -> (f64, f64, f64) {
         match self {
             FigureStyle::Column => (85.0, 20.0, 2.5),
@@ -34,8 +35,8 @@ impl FigureStyle {
 const WIDTH: f64 = 560.0;
 const LINE: f64 = 24.0;
 
-/// Figures and table of a comparison: the name of each file, and what is in it. Each figure is an SVG with the CSV of what
-/// it shows; the table is there for LaTeX and for Markdown.
+/// Figures and table of a comparison: the name of each file, and what is in it. Each figure is an
+/// SVG with the CSV of what it shows; the table is there for LaTeX and for Markdown.
 pub fn figure_files(comparison: &Comparison<'_>, style: FigureStyle) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for (name, figure) in figures(comparison) {

@@ -16,8 +16,8 @@ use crate::units::{bytes, count, counted};
 /// Flows that are drawn at most; of more, every so-manieth in order of start is.
 const MAX_FLOWS: usize = 5_000;
 
-/// A self-contained HTML page about an identification: the picture of the flows, the largest groups, the
-/// agreement with labels, and `command`, the command line that repeats it.
+/// A self-contained HTML page about an identification: the picture of the flows, the largest
+/// groups, the agreement with labels, and `command`, the command line that repeats it.
 pub fn identification_page(
     identification: &Identification,
     grouped: &Grouped<'_>,
@@ -39,7 +39,8 @@ pub fn identification_page(
     document(&title, header, main)
 }
 
-/// The flows that are drawn, by group: start and end in seconds after the first start, and the host pair.
+/// The flows that are drawn, by group: start and end in seconds after the first start, and the host
+/// pair.
 struct Drawn {
     by_group: BTreeMap<u32, Vec<[f64; 3]>>,
     pairs: usize,

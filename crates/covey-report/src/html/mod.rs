@@ -1,4 +1,5 @@
-//! HTML pages: each is one file that loads nothing. The page of a comparison has a script, and shows the same without.
+//! HTML pages: each is one file that loads nothing. The page of a comparison has a script, and
+//! shows the same without.
 
 mod appendix;
 mod axis;
@@ -81,7 +82,8 @@ fn winner(comparison: &Comparison<'_>) -> Markup {
 /// Speed-ups that differ by less are no difference.
 const NO_DIFFERENCE: f64 = 0.005;
 
-/// The policy with the lowest mean CCT of those that know sizes or not, or of which that is unknown.
+/// The policy with the lowest mean CCT of those that know sizes or not, or of which that is
+/// unknown.
 fn best_of(comparison: &Comparison<'_>, knows_sizes: Option<bool>, what: &str) -> Markup {
     let base = &comparison.summaries()[comparison.baseline()];
     let both = comparison.summaries().iter().zip(comparison.speedups()).zip(comparison.runs());

@@ -6,7 +6,8 @@ use super::document::{document, repeat};
 use super::figures::figure;
 use crate::{Figure, Plot, Study};
 
-/// A self-contained HTML page about policies on several traces, with `command`, the command line that repeats it.
+/// A self-contained HTML page about policies on several traces, with `command`, the command line
+/// that repeats it.
 pub fn study_page(study: &Study, command: &str) -> String {
     let table = study.table();
     let (first, last) = study.seeds();

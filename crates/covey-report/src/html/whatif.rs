@@ -1,4 +1,5 @@
-//! The page of a what-if: the answer, the logs, stages and links over time, and times of jobs by link rate.
+//! The page of a what-if: the answer, the logs, stages and links over time, and times of jobs by
+//! link rate.
 
 use maud::{Markup, html};
 
@@ -112,7 +113,8 @@ fn timeline(whatif: &WhatIf) -> Markup {
     }
 }
 
-/// The use of links over time: a line for each host, with what it sends above and what it receives below.
+/// The use of links over time: a line for each host, with what it sends above and what it receives
+/// below.
 fn links(all: &[LinkUse]) -> Markup {
     let mut order: Vec<usize> = (0..all.len()).collect();
     order.sort_by(|&a, &b| all[b].busy().total_cmp(&all[a].busy()));

@@ -1,8 +1,10 @@
-//! §7.6, measured live: the time in which all agents are brought in line, on 100 agents and on 10,000.
+//! §7.6, measured live: the time in which all agents are brought in line, on 100 agents and on
+//! 10,000.
 //!
-//! The coordinator is real, and so are the agents and their connections; flows send no bytes. Every agent has a flow in
-//! service, so that all of them report in every interval δ. What the decision thread does in an interval is its CPU time:
-//! to take over all reports, to decide, and to make the schedules that have changed.
+//! The coordinator is real, and so are the agents and their connections; flows send no bytes. Every
+//! agent has a flow in service, so that all of them report in every interval δ. What the decision
+//! thread does in an interval is its CPU time: to take over all reports, to decide, and to make the
+//! schedules that have changed.
 
 use covey_report::Live;
 use covey_trace::{Coflow, Flow, Workload};
@@ -43,8 +45,8 @@ const SECTION_7_6: Item = Item {
     }),
 };
 
-/// Numbers of agents, the interval δ in seconds, and what the paper says of it. The paper's δ for 10,000 agents is not
-/// in our text; ours is as many times longer as there are more agents.
+/// Numbers of agents, the interval δ in seconds, and what the paper says of it. The paper's δ for
+/// 10,000 agents is not in our text; ours is as many times longer as there are more agents.
 const SIZES: &[(u32, f64, &str)] = &[
     (100, 0.008, "100 machines are in line within 8 ms on average"),
     (10_000, 0.8, "O(10,000) daemons with minimal performance loss"),

@@ -1,4 +1,5 @@
-//! §7.2 on a testbed: real flows under `aalo`, under TCP alone, and under the clairvoyant `sebf` in place of Varys.
+//! §7.2 on a testbed: real flows under `aalo`, under TCP alone, and under the clairvoyant `sebf` in
+//! place of Varys.
 
 use covey_trace::shuffle_shares;
 

@@ -1,9 +1,9 @@
 //! CODA (SIGCOMM 2016).
 //!
-//! Nobody has published code of it, and our text has parts of §4.2 to §6. All runs are a *fair comparison* in the
-//! exact simulator. The text does not say how the paper's challenging workloads are made; we use the
-//! [ladder](covey_trace::observe::LADDER) instead, and say so where results differ.
-//! The paper schedules by whatever is found, so the policy is not asked for confidence.
+//! Nobody has published code of it, and our text has parts of §4.2 to §6. All runs are a *fair
+//! comparison* in the exact simulator. The text does not say how the paper's challenging workloads
+//! are made; we use the [ladder](covey_trace::observe::LADDER) instead, and say so where results
+//! differ. The paper schedules by whatever is found, so the policy is not asked for confidence.
 
 mod identification;
 mod rungs;

@@ -14,7 +14,8 @@ const SEED: u64 = 1;
 pub(super) const COMPARED: [&str; 5] =
     ["trace", "mixed-denser", "batches", "batches-noise", "contrived"];
 
-/// Ports of the rungs. With noise each flow starts by itself, and the Facebook trace has 706,397 of them.
+/// Ports of the rungs. With noise each flow starts by itself, and the Facebook trace has 706,397 of
+/// them.
 const PORTS: u32 = 30;
 
 /// What is to be said of rungs.

@@ -1,5 +1,5 @@
-//! §4.2 and §6: what CODA gains over per-flow fairness, what errors cost, and what late binding and the order inside
-//! a coflow give.
+//! §4.2 and §6: what CODA gains over per-flow fairness, what errors cost, and what late binding and
+//! the order inside a coflow give.
 
 use crate::finding::{Finding, Rule, Setting};
 use crate::item::{Item, Planner, Planning, Section};
@@ -10,8 +10,8 @@ use crate::plan::{Results, RunId, TraceId};
 use super::identification::accuracy_on;
 use super::rungs::{COMPARED, ON_RUNGS, rung};
 
-/// The diameter of late binding where its effect is shown. The default has none: on every rung where flows are bound
-/// late, the mean gets longer.
+/// The diameter of late binding where its effect is shown. The default has none: on every rung
+/// where flows are bound late, the mean gets longer.
 const D: f64 = 1.1;
 
 /// The rung with which all coflows are identified: what the paper says of errors is of the others.

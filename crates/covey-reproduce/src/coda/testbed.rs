@@ -1,4 +1,5 @@
-//! §6.2 on a testbed: programs that know nothing of coflows, whose flows `coda` finds and schedules.
+//! §6.2 on a testbed: programs that know nothing of coflows, whose flows `coda` finds and
+//! schedules.
 
 use crate::finding::{Finding, Setting};
 use crate::item::{Item, Planning};

@@ -9,8 +9,8 @@ use crate::numbers::mean;
 use crate::plan::RunId;
 use crate::plots::curves;
 
-/// The policies: Philae as it is by default and with the size that the section describes, Aalo, Covey's own, and one
-/// that knows all sizes.
+/// The policies: Philae as it is by default and with the size that the section describes, Aalo,
+/// Covey's own, and one that knows all sizes.
 const POLICIES: [&str; 5] = ["philae", "philae:size=left", "aalo", "covey", "sebf"];
 
 /// Hours between two failures of a host, on average.

@@ -85,7 +85,8 @@ impl Contest {
         [self.others[other], self.stream]
     }
 
-    /// The time under `OTHERS[other]` divided by that under Stream; `None` if the class has no jobs.
+    /// The time under `OTHERS[other]` divided by that under Stream; `None` if the class has no
+    /// jobs.
     ///
     /// # Errors
     /// Why a run failed.

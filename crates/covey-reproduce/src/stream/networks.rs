@@ -40,8 +40,9 @@ pub(super) const TABLE_1: Item = Item {
     }),
 };
 
-/// What a port of the trace is in Figure 6: a word for it, how fabrics say it, and the numbers of pods. With a host for
-/// each port, links inside the network are hardly ever full from 16 pods on: more pods would change nothing.
+/// What a port of the trace is in Figure 6: a word for it, how fabrics say it, and the numbers of
+/// pods. With a host for each port, links inside the network are hardly ever full from 16 pods on:
+/// more pods would change nothing.
 const PLACES: [(&str, &str, &[u32]); 2] =
     [("hosts", "", &[8, 16, 24]), ("racks", ",place=rack", &PODS)];
 

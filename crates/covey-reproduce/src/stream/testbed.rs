@@ -1,4 +1,5 @@
-//! Figures 5 and 11 on a testbed: real flows to one receiver, past background traffic, with nobody in charge.
+//! Figures 5 and 11 on a testbed: real flows to one receiver, past background traffic, with nobody
+//! in charge.
 
 use std::cmp::Reverse;
 

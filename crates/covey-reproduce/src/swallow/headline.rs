@@ -13,8 +13,8 @@ const CAPACITY: Variant =
 const NO_P: Variant = ("no P", "fvdf:logbase=1");
 const WAIT: Variant = ("a bounded wait in the place of P", "fvdf:starvation=wait");
 
-/// A bandwidth in bits per second, with its row of published gains if there is one, and what FVDF is compared with
-/// there besides.
+/// A bandwidth in bits per second, with its row of published gains if there is one, and what FVDF
+/// is compared with there besides.
 type Rate = (f64, Option<&'static str>, &'static [Variant]);
 
 const RATES: [Rate; 3] = [

@@ -1,8 +1,9 @@
 //! Coflows that are found, and late binding (CODA §3, §4.2.1).
 //!
-//! Clusters of flows come from a [`Clusterer`]; each is a coflow. A flow goes to the coflow of its cluster, or with
-//! late binding to that of the highest priority among those nearer than the diameter. It may still change as long as
-//! nothing of it was sent. Later it goes to another coflow only when its cluster does.
+//! Clusters of flows come from a [`Clusterer`]; each is a coflow. A flow goes to the coflow of its
+//! cluster, or with late binding to that of the highest priority among those nearer than the
+//! diameter. It may still change as long as nothing of it was sent. Later it goes to another coflow
+//! only when its cluster does.
 
 use std::collections::BTreeSet;
 
@@ -51,7 +52,8 @@ pub(super) struct Identified {
     clusters: Vec<Cluster>,
     /// The flows of each group, by [`CoflowId`] and index.
     names: Vec<Vec<FlowNumber>>,
-    /// Flows that may belong to several coflows, and of which nothing was sent when they were last looked at.
+    /// Flows that may belong to several coflows, and of which nothing was sent when they were last
+    /// looked at.
     unbound: BTreeSet<FlowNumber>,
     /// Flows that are on their way to another group, in the order in which they were put.
     on_the_way: Vec<FlowNumber>,
@@ -103,8 +105,8 @@ impl Identified {
         cluster.coflow.get_or_insert_with(|| self.priorities.find(began));
     }
 
-    /// Starts new flows, and brings clusters up to date. Adds the flows to `moved` whose cluster has changed, each with
-    /// the coflow to which it belonged by its cluster.
+    /// Starts new flows, and brings clusters up to date. Adds the flows to `moved` whose cluster
+    /// has changed, each with the coflow to which it belonged by its cluster.
     fn identify(
         &mut self,
         view: &View<'_, Unlabelled>,
@@ -140,8 +142,8 @@ impl Identified {
         }
     }
 
-    /// The coflow to which a flow belongs that was not sent: that of the highest priority among those that are near.
-    /// Returns whether there are several.
+    /// The coflow to which a flow belongs that was not sent: that of the highest priority among
+    /// those that are near. Returns whether there are several.
     fn bind(&mut self, flow: FlowNumber, home: Coflow) -> (Coflow, bool) {
         let Some(diameter) = self.diameter else { return (home, false) };
         let mut near = std::mem::take(&mut self.near);
@@ -175,15 +177,15 @@ impl Identified {
         self.clusters[group.0 as usize].coflow.expect("a cluster with flows has a coflow")
     }
 
-    /// Whether a flow may still be bound to any coflow that is near: it is new, or was not bound, and nothing of it was
-    /// sent.
+    /// Whether a flow may still be bound to any coflow that is near: it is new, or was not bound,
+    /// and nothing of it was sent.
     fn is_free(&self, number: FlowNumber, flow: &Flow, view: &View<'_, Unlabelled>) -> bool {
         let waits = |id: FlowId| self.unbound.contains(&number) && view.sent(id) <= 0.0;
         flow.id.is_none_or(waits)
     }
 
-    /// Decides to which coflow a flow belongs that is new, whose cluster has changed, or that is not bound.
-    /// `before` is the coflow of the cluster in which it was.
+    /// Decides to which coflow a flow belongs that is new, whose cluster has changed, or that is
+    /// not bound. `before` is the coflow of the cluster in which it was.
     fn assign(&mut self, number: FlowNumber, before: Option<Coflow>, view: &View<'_, Unlabelled>) {
         if let Some(coflow) = self.together {
             self.flow(number).seat = Seat { coflow, flow_queue: 0 };

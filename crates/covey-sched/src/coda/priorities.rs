@@ -1,4 +1,5 @@
-//! D-CLAS among coflows, and inside a coflow queues by what each flow has sent (CODA §4.2.2, Algorithm 2).
+//! D-CLAS among coflows, and inside a coflow queues by what each flow has sent (CODA §4.2.2,
+//! Algorithm 2).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::marker::PhantomData;
@@ -14,12 +15,12 @@ use crate::aalo::next_tick;
 use crate::kept_ranks::KeptRanks;
 use crate::queues::{self, Queues};
 
-/// Flows of a group are looked at no more often than a port can send this part of the limit of their flow queue: to
-/// demote each flow exactly at the limit costs a round for each.
+/// Flows of a group are looked at no more often than a port can send this part of the limit of
+/// their flow queue: to demote each flow exactly at the limit costs a round for each.
 const OVERSHOOT: f64 = 0.5;
 
-/// Nor before they have sent this part of the limit on average, so that looking costs in proportion to what is
-/// sent.
+/// Nor before they have sent this part of the limit on average, so that looking costs in proportion
+/// to what is sent.
 const PROGRESS: f64 = 0.125;
 
 /// A coflow, by a number that no other one has or had.
@@ -33,8 +34,8 @@ pub(super) struct Seat {
     pub flow_queue: u32,
 }
 
-/// The place of a coflow among those of its queue: by lineage if it has a name, as Aalo's; else by when it began, and
-/// then in the order in which they were found.
+/// The place of a coflow among those of its queue: by lineage if it has a name, as Aalo's; else by
+/// when it began, and then in the order in which they were found.
 type Place = (u64, u32);
 
 /// Groups of flows, one for each flow queue of a coflow that has flows.
@@ -92,7 +93,8 @@ pub(super) struct Priorities<K> {
     looks: BTreeSet<(Time, CoflowId)>,
     /// Groups of which a flow may have sent the limit of its flow queue.
     crossing: Vec<CoflowId>,
-    /// Groups to rank again, DAGs and groups whose wake-ups are to be asked for again, and groups that have ended.
+    /// Groups to rank again, DAGs and groups whose wake-ups are to be asked for again, and groups
+    /// that have ended.
     to_rank: Vec<CoflowId>,
     to_watch: Vec<u64>,
     to_look_at: Vec<CoflowId>,
@@ -148,15 +150,16 @@ impl<K: Knowledge> Priorities<K> {
         self.waits && self.next_tick(now).due(now)
     }
 
-    /// A coflow was found that began at `arrival`. It stays until it is [closed](Priorities::close) and has no flows.
+    /// A coflow was found that began at `arrival`. It stays until it is [closed](Priorities::close)
+    /// and has no flows.
     pub fn find(&mut self, arrival: Time) -> Coflow {
         let external = u64::from(self.next_coflow);
         let place = (arrival.as_key(), self.next_coflow);
         self.add(Lineage { external, internal: 0 }, arrival, place, 0.0)
     }
 
-    /// A coflow with a name has arrived; its flows are in its first flow queue. Coflows of its DAG that have ended had
-    /// sent `inherited` bytes.
+    /// A coflow with a name has arrived; its flows are in its first flow queue. Coflows of its DAG
+    /// that have ended had sent `inherited` bytes.
     pub fn arrive(&mut self, id: CoflowId, lineage: Lineage, now: Time, inherited: f64) {
         let place = (lineage.external, lineage.internal);
         let coflow = self.add(lineage, now, place, inherited);
@@ -273,17 +276,20 @@ impl<K: Knowledge> Priorities<K> {
         }
     }
 
-    /// A group has sent so many bytes that one of its flows may have reached the limit of its flow queue.
+    /// A group has sent so many bytes that one of its flows may have reached the limit of its flow
+    /// queue.
     pub fn bytes_reached(&mut self, group: CoflowId) {
         self.crossing.push(group);
     }
 
-    /// Groups of which flows may have sent the limit of their flow queue; what their flows have sent is to be read.
+    /// Groups of which flows may have sent the limit of their flow queue; what their flows have
+    /// sent is to be read.
     pub fn crossing(&self) -> &[CoflowId] {
         &self.crossing
     }
 
-    /// Takes the flows that have sent the limit of their flow queues, with the seats to which they move.
+    /// Takes the flows that have sent the limit of their flow queues, with the seats to which they
+    /// move.
     pub fn take_crossed(&mut self, view: &View<'_, K>) -> Vec<(FlowId, Seat)> {
         let mut crossed = Vec::new();
         let mut groups = std::mem::take(&mut self.crossing);
@@ -312,7 +318,8 @@ impl<K: Knowledge> Priorities<K> {
         crossed
     }
 
-    /// Puts a flow into a seat, in which it is not yet. `from` is where it comes from, if from anywhere.
+    /// Puts a flow into a seat, in which it is not yet. `from` is where it comes from, if from
+    /// anywhere.
     pub fn put(&mut self, member: Member, from: Option<Seat>, seat: Seat, to: &mut Regrouping) {
         let groups = &self.coflows[&seat.coflow];
         let destination = match groups.by_queue[seat.flow_queue as usize] {
@@ -405,8 +412,8 @@ impl<K: Knowledge> Priorities<K> {
         self.ranks.put(plan, group, rank, Share::MAX_MIN);
     }
 
-    /// Plans when to look at the flows of groups: not before the fastest flow can have sent the limit of its flow queue,
-    /// nor before the group has sent that much.
+    /// Plans when to look at the flows of groups: not before the fastest flow can have sent the
+    /// limit of its flow queue, nor before the group has sent that much.
     fn plan_looks(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) {
         for group in std::mem::take(&mut self.to_look_at) {
             let Some(seat) = self.seat_of(group) else { continue };

@@ -7,8 +7,8 @@ use crate::queues::Queues;
 use crate::settings::Settings;
 use crate::spec::SpecError;
 
-/// Makes `metric` that of the settings. Its radii are the defaults of `eps` and `tau`; if `eps` alone is given, `tau` is
-/// in the same proportion to it.
+/// Makes `metric` that of the settings. Its radii are the defaults of `eps` and `tau`; if `eps`
+/// alone is given, `tau` is in the same proportion to it.
 pub(super) fn use_metric(settings: &mut Settings, metric: &Metric) {
     settings.default_to("eps", metric.radius);
     let radius = settings.text("eps").parse().unwrap_or(metric.radius);
@@ -31,7 +31,8 @@ pub(super) enum Labels {
 pub(super) struct Setup {
     pub metric: Metric,
     pub diameter: f64,
-    /// The least confidence with which flows are scheduled by what is found; 0 where nothing has to be found.
+    /// The least confidence with which flows are scheduled by what is found; 0 where nothing has to
+    /// be found.
     pub least_confidence: f64,
     pub coflow_queues: Queues,
     /// The queues of flows; one if there is no order inside a coflow.

@@ -24,9 +24,9 @@ fn one_flow_tells_of_all() {
     assert!(near(of(&known, 3, 4), 7.0));
 }
 
-/// Logarithms 0, 0 at one receiver and ln 16, ln 16 at another have no variance within receivers, so
-/// `k` is at its lower limit, 0.02, and a receiver of two flows keeps 2 / 2.02 of its distance from
-/// the middle, ln 4. Nothing is left for senders. The scale makes the estimates add up to 34.
+/// Logarithms 0, 0 at one receiver and ln 16, ln 16 at another have no variance within receivers,
+/// so `k` is at its lower limit, 0.02, and a receiver of two flows keeps 2 / 2.02 of its distance
+/// from the middle, ln 4. Nothing is left for senders. The scale makes the estimates add up to 34.
 #[test]
 fn flows_to_one_receiver_are_taken_to_be_alike_when_they_are() {
     let known = lengths(&[(0, 0, 1.0), (1, 0, 1.0), (0, 1, 16.0), (1, 1, 16.0)]);
@@ -74,9 +74,9 @@ fn a_heavy_sender_is_seen() {
     assert!(of(&known, 5, 20) < 10.0, "{}", of(&known, 5, 20));
 }
 
-/// With lengths of an exponential distribution, the likelihood of a mean m is
-/// Π e^(-finished / m) / m · Π e^(-in flight / m), which is greatest where m is all bytes over the number
-/// of finished flows.
+/// With lengths of an exponential distribution, the likelihood of a mean m is Π e^(-finished / m) /
+/// m · Π e^(-in flight / m), which is greatest where m is all bytes over the number of finished
+/// flows.
 #[test]
 fn censoring_finds_the_most_likely_mean_of_an_exponential_distribution() {
     let finished = [0.1, 0.2, 0.3, 0.5, 0.7, 1.0, 1.4, 2.0, 3.5, 9.0];

@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use covey_core::sorted::Sorted;
 use covey_stream::SubCoflow;
 
-/// Sub-coflows that are remembered. Beyond that the oldest are forgotten: a coflow that depends on one of these
-/// does not learn its size.
+/// Sub-coflows that are remembered. Beyond that the oldest are forgotten: a coflow that depends on
+/// one of these does not learn its size.
 const REMEMBERED: usize = 1 << 16;
 
 /// The sizes of sub-coflows that have ended, and their ids.

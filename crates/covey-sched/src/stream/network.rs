@@ -1,9 +1,11 @@
-//! The network of `stream`: it runs a receiver for each sub-coflow, and carries what hosts tell each other.
+//! The network of `stream`: it runs a receiver for each sub-coflow, and carries what hosts tell
+//! each other.
 //!
-//! A priority travels to the senders with an ACK, and arrives after half a round trip. Relays are taken up by an
-//! ACK and ride on data, so that they take a round trip. The size of a sub-coflow that has completed goes to the
-//! receivers of those that depend on it in half a round trip. Links serve the marked packets strictly by
-//! priority: each priority is a class of the plan ([`Layers::Classes`]).
+//! A priority travels to the senders with an ACK, and arrives after half a round trip. Relays are
+//! taken up by an ACK and ride on data, so that they take a round trip. The size of a sub-coflow
+//! that has completed goes to the receivers of those that depend on it in half a round trip. Links
+//! serve the marked packets strictly by priority: each priority is a class of the plan
+//! ([`Layers::Classes`]).
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -19,7 +21,8 @@ use super::ended::Ended;
 use super::present::Present;
 use super::relay::{Hearing, Relay, has_sent, next_look};
 
-/// A sub-coflow: its coflow with the serial number of that one's registration, and its number there.
+/// A sub-coflow: its coflow with the serial number of that one's registration, and its number
+/// there.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Address {
     coflow: CoflowId,
@@ -34,8 +37,8 @@ struct Dag {
     ended_bytes: f64,
     /// Bytes that all of its coflows had sent when relays were last looked at.
     bytes: f64,
-    /// When a coflow of it last came or ended. A look that comes then is left out, and the next one is set: rounding
-    /// decides whether it comes first, last or never.
+    /// When a coflow of it last came or ended. A look that comes then is left out, and the next one
+    /// is set: rounding decides whether it comes first, last or never.
     changed: Time,
     /// The number of its relays.
     relays: usize,
@@ -94,7 +97,8 @@ pub(super) struct Network {
     coming: Coming,
     /// The relays of each DAG, by number.
     relays: Vec<Relay>,
-    /// Numbers of relays that no DAG has. The lowest is taken first, so that the memory of a run fits the next one.
+    /// Numbers of relays that no DAG has. The lowest is taken first, so that the memory of a run
+    /// fits the next one.
     vacant: BinaryHeap<Reverse<usize>>,
     to_do: ToDo,
     /// Working memory.
@@ -183,7 +187,8 @@ impl Network {
         relays[dag.relays].read(of_dag(members, external), coflows, view)
     }
 
-    /// Senders tell the receivers of a DAG what others have had at the last mark, or by now if `latest`.
+    /// Senders tell the receivers of a DAG what others have had at the last mark, or by now if
+    /// `latest`.
     fn relay(&mut self, external: u64, latest: bool) {
         let Network { dags, relays, coflows, setup, to_do, hearing, .. } = self;
         let Some(dag) = dags.get(&external) else { return };
@@ -238,7 +243,8 @@ impl Network {
         }
     }
 
-    /// Tells the receivers of a coflow how much the sub-coflows of a coflow on which it depends have had.
+    /// Tells the receivers of a coflow how much the sub-coflows of a coflow on which it depends
+    /// have had.
     fn tell_sizes(&mut self, to: CoflowId, of: u64, now: Time) {
         let arrival = now + self.setup.rtt_s / 2.0;
         let present = &self.coflows[to.index()];
@@ -297,8 +303,8 @@ impl Network {
         }
         let next = sub.next_bytes;
         if next < sub.asked {
-            // Relays lower the number again and again. If all of them stayed, a hundred would wait for each receiver
-            // on a large FatTree, and each would be a round.
+            // Relays lower the number again and again. If all of them stayed, a hundred would wait
+            // for each receiver on a large FatTree, and each would be a round.
             sub.asked = next;
             plan.wake_instead(Wake::WhenPassed(coflow, sub.link, next));
         }
@@ -425,7 +431,8 @@ impl Policy<NonClairvoyant> for Network {
         let Some(number) = present.sub_at(view.ends(flow).1) else { return };
         let sub = &mut present.subs_mut()[number];
         sub.ended_bytes += view.finished_size(flow).unwrap_or(0.0);
-        // The end of a flow can only put off the next fall of the priority, which is seen when that comes.
+        // The end of a flow can only put off the next fall of the priority, which is seen when that
+        // comes.
         sub.learn([Input::FlowEnded], &self.setup.rules);
     }
 

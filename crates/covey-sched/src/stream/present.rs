@@ -22,7 +22,8 @@ pub(super) struct Sub {
     pub ended_bytes: f64,
     /// Bytes that it had received when relays were last looked at.
     pub had: f64,
-    /// The number of received bytes at which its priority falls, if its receiver learns nothing else.
+    /// The number of received bytes at which its priority falls, if its receiver learns nothing
+    /// else.
     pub next_bytes: f64,
     /// Whether it is on the list of those whose plan may have to change.
     pub is_touched: bool,
@@ -122,8 +123,8 @@ impl Present {
         SubCoflow { coflow: self.seq, port }
     }
 
-    /// Looks at the flows that have started: calls `seen` with each sub-coflow, its number of flows so far, and
-    /// whether it is new.
+    /// Looks at the flows that have started: calls `seen` with each sub-coflow, its number of flows
+    /// so far, and whether it is new.
     pub fn see(
         &mut self,
         coflow: CoflowId,

@@ -1,27 +1,27 @@
-//! Information relay (Stream, §III-C): senders that serve several receivers of a coflow tell each of them what
-//! the others have received.
+//! Information relay (Stream, §III-C): senders that serve several receivers of a coflow tell each
+//! of them what the others have received.
 //!
-//! A receiver's ACK tells a sender what the receiver has had in all. The sender adds what it knows of its other
-//! receivers to the data that it sends. So a receiver hears of a peer if one sender sends to the peer, and then to
-//! the receiver.
+//! A receiver's ACK tells a sender what the receiver has had in all. The sender adds what it knows
+//! of its other receivers to the data that it sends. So a receiver hears of a peer if one sender
+//! sends to the peer, and then to the receiver.
 //!
-//! The simulator follows this at discrete times ([`next_look`]). At a look it marks what receivers have had. A
-//! round trip later, the ACKs of flows that have sent since then have told their senders at least that, and flows
-//! that have sent since then have carried it on. Without a round trip, what was sent since the previous look counts
-//! as sent now. When the simulator looks follows the bytes of the whole coflow, which no host knows; what a
-//! receiver is told then does not.
+//! The simulator follows this at discrete times ([`next_look`]). At a look it marks what receivers
+//! have had. A round trip later, the ACKs of flows that have sent since then have told their
+//! senders at least that, and flows that have sent since then have carried it on. Without a round
+//! trip, what was sent since the previous look counts as sent now. When the simulator looks follows
+//! the bytes of the whole coflow, which no host knows; what a receiver is told then does not.
 
 use covey_core::{CoflowId, FlowId, NonClairvoyant, View};
 use covey_stream::{Input, Rules, SubCoflow};
 
 use super::present::{FlowMemory, Present, Sub};
 
-/// Between two looks the bytes of the coflow grow by at least this part, unless the earlier look could have
-/// changed nothing.
+/// Between two looks the bytes of the coflow grow by at least this part, unless the earlier look
+/// could have changed nothing.
 const GROWTH: f64 = 1.0 / 32.0;
 
-/// The number of bytes of the whole coflow at which relays can next change a priority, at the earliest: now
-/// there are `bytes`, and the receiver that lacks fewest lacks `missing`.
+/// The number of bytes of the whole coflow at which relays can next change a priority, at the
+/// earliest: now there are `bytes`, and the receiver that lacks fewest lacks `missing`.
 pub(super) fn next_look(bytes: f64, missing: f64) -> f64 {
     bytes + missing.max(bytes * GROWTH).max(1.0)
 }
@@ -66,8 +66,8 @@ impl Line {
     }
 }
 
-/// What the senders of one DAG know of its sub-coflows. It is laid out for the flows that there are, and again when
-/// others start or a coflow ends.
+/// What the senders of one DAG know of its sub-coflows. It is laid out for the flows that there
+/// are, and again when others start or a coflow ends.
 #[derive(Debug, Default)]
 pub(super) struct Relay {
     /// By coflow and number.
@@ -82,8 +82,8 @@ pub(super) struct Relay {
 
 /// Working memory: what one peer hears of each other one, and the others of which it hears.
 ///
-/// Most of thousands of receivers have no sender in common: a row for each of them took 29 % of a run on a FatTree
-/// with k = 48, this takes 3 %.
+/// Most of thousands of receivers have no sender in common: a row for each of them took 29 % of a
+/// run on a FatTree with k = 48, this takes 3 %.
 #[derive(Debug, Default)]
 pub(super) struct Hearing {
     heard: Vec<f64>,
@@ -93,7 +93,8 @@ pub(super) struct Hearing {
 }
 
 impl Relay {
-    /// Writes what senders know into the flows of coflows that are present, before other flows come or some go.
+    /// Writes what senders know into the flows of coflows that are present, before other flows come
+    /// or some go.
     pub fn put_back(&mut self, coflows: &mut [Present]) {
         for &Line { flow, marked, acknowledged, .. } in &self.lines {
             let memory = coflows[flow.coflow.index()].memory_of(flow);
@@ -153,8 +154,8 @@ impl Relay {
         }
     }
 
-    /// Reads what has been sent of the coflows of the DAG, `members`, and what each receiver has had. Returns the
-    /// sum, in bytes.
+    /// Reads what has been sent of the coflows of the DAG, `members`, and what each receiver has
+    /// had. Returns the sum, in bytes.
     pub fn read(
         &mut self,
         members: impl Iterator<Item = CoflowId>,
@@ -183,8 +184,9 @@ impl Relay {
         self.peers.iter_mut().for_each(|peer| peer.marked = peer.bytes);
     }
 
-    /// Senders tell receivers what those had at the last mark, or what they have had by now if `latest`. Calls `told`
-    /// with each receiver that has learnt something. A receiver in the last queue needs no relays.
+    /// Senders tell receivers what those had at the last mark, or what they have had by now if
+    /// `latest`. Calls `told` with each receiver that has learnt something. A receiver in the last
+    /// queue needs no relays.
     pub fn tell(
         &mut self,
         coflows: &mut [Present],

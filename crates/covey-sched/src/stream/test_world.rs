@@ -1,4 +1,5 @@
-//! A slow and obvious world for tests: a fluid in which classes share max-min by progressive filling.
+//! A slow and obvious world for tests: a fluid in which classes share max-min by progressive
+//! filling.
 
 use covey_core::lineage::{Lineage, Lineages};
 use covey_core::state::{FlowSpec, Registration, State};
@@ -10,8 +11,8 @@ use covey_stream::Setup;
 
 use super::network::Network;
 
-/// A coflow of a test: when it arrives, its flows as (source, destination, bytes), and the coflows on which it
-/// depends. It waits until these have ended.
+/// A coflow of a test: when it arrives, its flows as (source, destination, bytes), and the coflows
+/// on which it depends. It waits until these have ended.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Job {
     pub arrival_s: f64,

@@ -6,8 +6,8 @@ use covey_stream::{EscapeRules, Setup};
 use super::test_world::{History, Job, run};
 use crate::settings::Settings;
 
-/// Queues of up to 10, 100 and 1000 bytes, no delays, no escape, and nothing but the bytes of a receiver, unless
-/// `given` says otherwise.
+/// Queues of up to 10, 100 and 1000 bytes, no delays, no escape, and nothing but the bytes of a
+/// receiver, unless `given` says otherwise.
 fn set(given: &str) -> Setup {
     let mut text =
         "thresholds=10B/100B/1000B,alpha=0,rtt=0,escape=off,wp=false,relay=false,cp=false"
@@ -74,8 +74,9 @@ fn receivers_without_a_common_sender_hear_nothing_of_each_other() {
 
 #[test]
 fn a_receiver_to_which_nothing_is_sent_hears_nothing() {
-    // The first coflow is in the second queue at 10. From 12 to 21.9 another one takes the link into port 7. In that
-    // time the receiver at 6 reaches 20 bytes in all, and falls; the one at 7 hears of it with its next bytes.
+    // The first coflow is in the second queue at 10. From 12 to 21.9 another one takes the link
+    // into port 7. In that time the receiver at 6 reaches 20 bytes in all, and falls; the one at 7
+    // hears of it with its next bytes.
     let jobs = [Job::new(0.0, &[(0, 6, 60.0), (0, 7, 60.0)]), Job::new(12.0, &[(1, 7, 9.9)])];
     let history = with(&jobs, "relay=true,rtt=1ms,thresholds=10B/20B/1000B");
     let (at_6, at_7) = (history.of(0, 6), history.of(0, 7));
@@ -176,9 +177,10 @@ fn random_jobs(random: &mut SplitMix, count: usize) -> Vec<Job> {
     (0..count).map(|_| job(random)).collect()
 }
 
-/// Two worlds: the same flows at ports 0 to 5, beside different flows of the same coflows at 6 and 7. What a receiver
-/// at 4 or 5 decides, and when, is the same, as no sender and no link has to do with both. Relays are off here: at
-/// which times the simulator looks at them follows the bytes of the whole coflow, and would show as rounding.
+/// Two worlds: the same flows at ports 0 to 5, beside different flows of the same coflows at 6 and
+/// 7. What a receiver at 4 or 5 decides, and when, is the same, as no sender and no link has to do
+/// with both. Relays are off here: at which times the simulator looks at them follows the bytes of
+/// the whole coflow, and would show as rounding.
 #[test]
 fn what_a_receiver_cannot_know_does_not_change_its_decisions() {
     let mut random = SplitMix::new(11);

@@ -33,8 +33,8 @@ pub(super) struct Links {
     pub of_coflow: Vec<Vec<u32>>,
 }
 
-/// Most jobs that are kept. Links with the least load are left out first, which can only lower a bound: it
-/// then permits more schedules.
+/// Most jobs that are kept. Links with the least load are left out first, which can only lower a
+/// bound: it then permits more schedules.
 const MAX_JOBS: usize = 2_000_000;
 /// Most links that are kept. The search for prices keeps a table with a row for each.
 const MAX_LINKS: usize = 20_000;
@@ -72,7 +72,8 @@ impl Links {
     }
 }
 
-/// Leaves out inner links with little load if there are too many links or jobs. Links of ports stay.
+/// Leaves out inner links with little load if there are too many links or jobs. Links of ports
+/// stay.
 fn keep_the_busiest(jobs: &mut Vec<Job>, fabric: &Fabric) {
     let inner = fabric.inner_links();
     if inner.is_empty() {
@@ -151,7 +152,8 @@ impl<'a> Demand<'a> {
         touched.map(move |&link| (link, self.bytes[link] / capacity[link], self.start[link]))
     }
 
-    /// Time from arrival to completion of the coflow that is number `seq`, if it is alone, in seconds.
+    /// Time from arrival to completion of the coflow that is number `seq`, if it is alone, in
+    /// seconds.
     fn isolated_s(&mut self, seq: usize, coflow: &Coflow) -> f64 {
         let latest = coflow.flows.iter().map(|f| f.start_s).fold(0.0, f64::max);
         if latest <= 0.0 {
@@ -183,8 +185,8 @@ fn numbered(seq: usize) -> Registration {
     Registration { seq: seq as u64, ..Registration::default() }
 }
 
-/// The load of each coflow on each link it uses, in seconds of the link's capacity: senders in order of
-/// their first flow, then receivers likewise, then links inside the fabric by number.
+/// The load of each coflow on each link it uses, in seconds of the link's capacity: senders in
+/// order of their first flow, then receivers likewise, then links inside the fabric by number.
 ///
 /// # Panics
 /// If the workload has more ports than the fabric.
@@ -208,9 +210,9 @@ pub fn loads(workload: &Workload, fabric: &Fabric) -> Vec<Vec<(LinkId, f64)>> {
 
 /// Time from arrival to completion of each coflow if it has the network to itself, in seconds.
 ///
-/// On each link, the bytes of the flows that start at `s` or later cannot have crossed before
-/// `s + bytes / capacity`; the result is the largest such value over links and `s`. With all flows starting
-/// together this is the effective bottleneck, which MADD attains.
+/// On each link, the bytes of the flows that start at `s` or later cannot have crossed before `s +
+/// bytes / capacity`; the result is the largest such value over links and `s`. With all flows
+/// starting together this is the effective bottleneck, which MADD attains.
 ///
 /// # Panics
 /// If the workload has more ports than the fabric.

@@ -2,11 +2,11 @@
 //!
 //! # Links as machines
 //!
-//! Coflow `c`, released at `r[c]` and completed at `C[c]`, needs link `l` for
-//! `p[c,l] = bytes / capacity` seconds of its full capacity, all of them between `r[c]` (later,
-//! where its flows on `l` start later) and `C[c]`. The bounds use only this, and that a link gives
-//! at most one second of capacity per second. They ignore that a byte crosses all links of
-//! its path at the same instant, and that a schedule serves single flows. Both relaxations only permit more schedules,
+//! Coflow `c`, released at `r[c]` and completed at `C[c]`, needs link `l` for `p[c,l] = bytes /
+//! capacity` seconds of its full capacity, all of them between `r[c]` (later, where its flows on
+//! `l` start later) and `C[c]`. The bounds use only this, and that a link gives at most one second
+//! of capacity per second. They ignore that a byte crosses all links of its path at the same
+//! instant, and that a schedule serves single flows. Both relaxations only permit more schedules,
 //! so the bounds hold for every schedule, also fractional and clairvoyant ones.
 //!
 //! # Isolated
@@ -82,8 +82,8 @@ use links::Links;
 const MARGIN: f64 = 1e-9;
 
 /// The workload with the bytes of compressed flows. A flow counts as compressed if that ever pays,
-/// with the greatest share of the sender's processor; where the decision depends on the bandwidth that
-/// others leave, with none.
+/// with the greatest share of the sender's processor; where the decision depends on the bandwidth
+/// that others leave, with none.
 pub fn on_the_wire(
     workload: &Workload,
     fabric: &Fabric,
@@ -119,8 +119,8 @@ pub fn on_the_wire(
     wire
 }
 
-/// Bounds the mean CCT of `workload` over all schedules on `fabric` that leave flows on their paths, also
-/// those that know the future. The bounds are 0 for a workload without coflows.
+/// Bounds the mean CCT of `workload` over all schedules on `fabric` that leave flows on their
+/// paths, also those that know the future. The bounds are 0 for a workload without coflows.
 ///
 /// # Panics
 /// If the workload has more ports than the fabric.

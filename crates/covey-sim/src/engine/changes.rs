@@ -1,4 +1,5 @@
-//! What the cluster does to flows: hosts and links fail and return, flows move, begin again, or are not needed.
+//! What the cluster does to flows: hosts and links fail and return, flows move, begin again, or are
+//! not needed.
 
 use covey_alloc::{Change, Traffic};
 use covey_core::state::FlowSpec;

@@ -1,4 +1,5 @@
-//! The state of the cluster: hosts and links that have failed, flows that have moved, and attempts of transfers.
+//! The state of the cluster: hosts and links that have failed, flows that have moved, and attempts
+//! of transfers.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -141,8 +142,8 @@ impl Cluster {
         }
     }
 
-    /// A flow has ended. Other attempts of its transfer are needless. Returns whether it has carried its bytes for
-    /// nothing, because another attempt was as fast.
+    /// A flow has ended. Other attempts of its transfer are needless. Returns whether it has
+    /// carried its bytes for nothing, because another attempt was as fast.
     pub fn ended(&mut self, flow: FlowOf) -> bool {
         let Some(attempts) = self.attempts.get(&flow.coflow) else { return false };
         let attempt = |of: u32| FlowOf { flow: of, ..flow };

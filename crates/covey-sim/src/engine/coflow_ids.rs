@@ -9,16 +9,18 @@ use covey_trace::{FlowOf, Workload};
 /// The ids of coflows that are present, and the indices of coflows in the trace.
 #[derive(Debug, Default)]
 pub(super) struct CoflowIds {
-    /// The id of each coflow that has been registered, by index in the trace; the last id of a coflow that has ended.
+    /// The id of each coflow that has been registered, by index in the trace; the last id of a
+    /// coflow that has ended.
     ids: Vec<Option<CoflowId>>,
     /// The index in the trace of each coflow, by [`CoflowId`].
     trace_indices: Vec<u32>,
     /// The number of flows of all coflows before each coflow, by index in the trace.
     first_flow: Vec<usize>,
-    /// Where the policy puts flows into groups of its own: the id of each flow, by its number among all flows of the
-    /// trace, if it belongs to a coflow.
+    /// Where the policy puts flows into groups of its own: the id of each flow, by its number among
+    /// all flows of the trace, if it belongs to a coflow.
     flows: Vec<Option<FlowId>>,
-    /// Where flows have moved: the index in its coflow before all moves, by the flow with its present index.
+    /// Where flows have moved: the index in its coflow before all moves, by the flow with its
+    /// present index.
     moved: BTreeMap<FlowOf, u32>,
     /// The present index of each flow that has moved.
     present: BTreeMap<FlowOf, u32>,

@@ -59,8 +59,8 @@ impl Records {
         self.outcome.flow_start_s[number] = start.as_secs();
     }
 
-    /// A flow, by its number among all flows, of the coflow at an index in the trace has ended. Returns whether it was
-    /// the coflow's last.
+    /// A flow, by its number among all flows, of the coflow at an index in the trace has ended.
+    /// Returns whether it was the coflow's last.
     #[inline]
     pub fn end_flow(&mut self, trace_index: u32, number: usize, now: Time) -> bool {
         self.outcome.flow_completion_s[number] = now.as_secs();
@@ -69,7 +69,8 @@ impl Records {
         *unfinished == 0
     }
 
-    /// The last flow of the coflow at an index in the trace has ended. `made` is what compression has made of it.
+    /// The last flow of the coflow at an index in the trace has ended. `made` is what compression
+    /// has made of it.
     pub fn end_coflow(&mut self, trace_index: u32, made: Option<&Compressed>, now: Time) {
         let trace_index = trace_index as usize;
         self.unended -= 1;

@@ -18,8 +18,8 @@ const PATIENCE: u32 = 10_000;
 /// Simulates `workload` on `fabric` under `policy`; errors call the policy `name`.
 ///
 /// # Errors
-/// The workload does not fit the fabric, it lasts so long that an `f64` cannot tell times apart, or the policy's plan cannot be executed or leaves a coflow
-/// without service for ever.
+/// The workload does not fit the fabric, it lasts so long that an `f64` cannot tell times apart, or
+/// the policy's plan cannot be executed or leaves a coflow without service for ever.
 pub fn simulate(
     workload: &Workload,
     fabric: &Fabric,
@@ -97,16 +97,18 @@ impl Simulator {
         self
     }
 
-    /// Sets how the flows of the workload appear to a policy that does not see coflows: one for each flow, in the order
-    /// of the trace. Starts are those of the simulation. By default only hosts and starts are known.
+    /// Sets how the flows of the workload appear to a policy that does not see coflows: one for
+    /// each flow, in the order of the trace. Starts are those of the simulation. By default only
+    /// hosts and starts are known.
     #[must_use]
     pub fn with_appearance(mut self, flows: Vec<Observed>) -> Simulator {
         self.appearing = Some(flows);
         self
     }
 
-    /// Sets to whom each coflow belongs, in the order of the trace; those beyond `tenants` belong to the first one. It
-    /// counts for a policy that [`for_each_tenant`](covey_core::for_each_tenant) has made.
+    /// Sets to whom each coflow belongs, in the order of the trace; those beyond `tenants` belong
+    /// to the first one. It counts for a policy that
+    /// [`for_each_tenant`](covey_core::for_each_tenant) has made.
     #[must_use]
     pub fn with_tenants(mut self, tenants: Vec<TenantId>) -> Simulator {
         self.tenants = tenants;
@@ -158,8 +160,8 @@ impl Simulator {
 /// The part of the shortest flow's own time by which a time may be wrong.
 const TOLERANCE: f64 = 1e-3;
 
-/// Checks that times are exact to a nanosecond throughout the workload, or to a small part of the time that
-/// the shortest flow takes.
+/// Checks that times are exact to a nanosecond throughout the workload, or to a small part of the
+/// time that the shortest flow takes.
 fn check_resolution(workload: &Workload, fabric: &Fabric) -> Result<(), SimError> {
     let starts = workload
         .coflows

@@ -12,8 +12,8 @@ use crate::processors::Processors;
 pub(super) struct Transfers {
     integration: Integration,
     processors: Processors,
-    /// Whether all bytes for which the policy waits have to be counted anew: flows are followed in another way, or
-    /// have moved.
+    /// Whether all bytes for which the policy waits have to be counted anew: flows are followed in
+    /// another way, or have moved.
     counts_anew: bool,
     /// Whether flows have changed beside starts and ends since links were last shared.
     is_interrupted: bool,
@@ -22,8 +22,8 @@ pub(super) struct Transfers {
 }
 
 impl Transfers {
-    /// No flow is sent. The policy receives an event when a coflow has sent one of `link_thresholds`
-    /// through a link.
+    /// No flow is sent. The policy receives an event when a coflow has sent one of
+    /// `link_thresholds` through a link.
     pub fn clear(&mut self, ports: usize, link_thresholds: &[f64]) {
         self.integration.clear();
         self.integration.coflows_mut().set_thresholds(link_thresholds);
@@ -56,7 +56,8 @@ impl Transfers {
         &self.integration
     }
 
-    /// Begins to count the bytes for which the policy waits, if it waits for those of the wake-ups `fresh`.
+    /// Begins to count the bytes for which the policy waits, if it waits for those of the wake-ups
+    /// `fresh`.
     pub fn watch(&mut self, traffic: &Traffic, wakes: &Wakes, fresh: &[WakeId]) {
         let may_count = wakes.wait_at_links() || self.integration.counted().is_some();
         if std::mem::take(&mut self.counts_anew) && may_count {
@@ -141,8 +142,8 @@ impl Transfers {
         self.integration.current_mut().restart(&mut network, flow);
     }
 
-    /// Flows are about to change beside starts and ends; no coflow is compressed. What is left of all flows is written
-    /// into the facts, and links are shared from nothing.
+    /// Flows are about to change beside starts and ends; no coflow is compressed. What is left of
+    /// all flows is written into the facts, and links are shared from nothing.
     pub fn interrupt(&mut self, traffic: &mut Traffic) {
         if !std::mem::replace(&mut self.is_interrupted, true) {
             let mut network = Network::of(traffic);
@@ -266,7 +267,8 @@ impl Transfers {
         }
     }
 
-    /// Flows are about to move into or out of these coflows. Writes bytes left of all their flows into the facts.
+    /// Flows are about to move into or out of these coflows. Writes bytes left of all their flows
+    /// into the facts.
     pub fn before_regrouping(&mut self, traffic: &mut Traffic, coflows: &[CoflowId]) {
         let integration = self.integration.coflows_mut();
         coflows.iter().for_each(|&id| integration.before_regrouping(&mut Network::of(traffic), id));

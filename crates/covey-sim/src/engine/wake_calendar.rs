@@ -9,7 +9,8 @@ use covey_core::{Time, WakeId};
 #[derive(Debug, Default)]
 pub(super) struct WakeCalendar {
     heap: BinaryHeap<Reverse<(Time, WakeId)>>,
-    /// By [`WakeId`], the time of each; never if there is none. Other entries of the heap do not count.
+    /// By [`WakeId`], the time of each; never if there is none. Other entries of the heap do not
+    /// count.
     times: Vec<Time>,
 }
 
@@ -22,8 +23,8 @@ impl WakeCalendar {
 
     /// A wake-up is to be looked at by `time`, and not before `after`, which is earlier.
     ///
-    /// It is looked at half-way, as policies ask for fewer and fewer bytes: the next number rarely changes anything
-    /// here.
+    /// It is looked at half-way, as policies ask for fewer and fewer bytes: the next number rarely
+    /// changes anything here.
     pub fn set(&mut self, id: WakeId, after: Time, time: Time) {
         if self.times.len() <= id.index() {
             self.times.resize(id.index() + 1, Time::NEVER);

@@ -9,8 +9,9 @@ use crate::integration::{Due, Integration, Pace};
 
 /// The time of the next wake-up, and the wake-ups for bytes that have to be checked.
 ///
-/// Under classes thousands of coflows may be sent at once, each with a wake-up for every receiver. There a wake-up
-/// is checked only when the capacity of links lets enough have been sent ([`WakeCalendar`]).
+/// Under classes thousands of coflows may be sent at once, each with a wake-up for every receiver.
+/// There a wake-up is checked only when the capacity of links lets enough have been sent
+/// ([`WakeCalendar`]).
 #[derive(Debug)]
 pub(super) struct WakeWatch {
     /// The time of the first wake-up.
@@ -67,8 +68,8 @@ impl WakeWatch {
         self.served_classes = false;
     }
 
-    /// A sender has stopped or ended, or a DAG has got another coflow: it may have sent the bytes for which the
-    /// policy waits, or may send them sooner.
+    /// A sender has stopped or ended, or a DAG has got another coflow: it may have sent the bytes
+    /// for which the policy waits, or may send them sooner.
     pub fn add(&mut self, sender: Sender) {
         self.senders.push(sender);
     }
@@ -112,8 +113,8 @@ impl WakeWatch {
         self.first
     }
 
-    /// Under classes, finds the first wake-up among those that are near. Then others are, and the rest is in
-    /// the calendar.
+    /// Under classes, finds the first wake-up among those that are near. Then others are, and the
+    /// rest is in the calendar.
     fn look_at_near(&mut self, wakes: &Wakes, sent: &Sent<'_>, others: Time) {
         self.looking.append(&mut self.near);
         self.looking.sort_unstable();
@@ -158,8 +159,8 @@ impl WakeWatch {
         self.looked_at = 0;
     }
 
-    /// Outside of classes, the wake-ups for bytes of coflows, in all and at links, and of DAGs, that may have been
-    /// sent; some occur twice.
+    /// Outside of classes, the wake-ups for bytes of coflows, in all and at links, and of DAGs,
+    /// that may have been sent; some occur twice.
     fn moving<'a>(
         &'a self,
         wakes: &'a Wakes,

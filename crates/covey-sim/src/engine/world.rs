@@ -34,7 +34,8 @@ pub(super) struct Parts {
     shows_left: bool,
     /// Whether the policy reads bytes sent by coflows.
     shows_sent: bool,
-    /// Whether the policy puts flows into groups of its own. What ends a coflow is then not what ends a group.
+    /// Whether the policy puts flows into groups of its own. What ends a coflow is then not what
+    /// ends a group.
     pub(super) regroups: bool,
     /// The number of the policy's coflows that have left.
     departed: usize,
@@ -53,8 +54,9 @@ pub(super) struct SimulatedWorld<'a> {
 }
 
 impl<'a> SimulatedWorld<'a> {
-    /// The world before the first event. With a `barrier` coflows wait for their parents. `appearing` is how flows
-    /// appear to a policy that does not see coflows, in the order of the trace; other policies do not ask for it.
+    /// The world before the first event. With a `barrier` coflows wait for their parents.
+    /// `appearing` is how flows appear to a policy that does not see coflows, in the order of the
+    /// trace; other policies do not ask for it.
     ///
     /// # Errors
     /// [`SimError::Cycle`] and [`SimError::Part`].
@@ -272,8 +274,8 @@ impl<'a> SimulatedWorld<'a> {
         }
     }
 
-    /// Whether a flow has started and not ended. The coflow of that name may have left, and its id may be that of
-    /// another.
+    /// Whether a flow has started and not ended. The coflow of that name may have left, and its id
+    /// may be that of another.
     fn under_way(&self, traffic: &Traffic, in_trace: FlowOf) -> Option<FlowId> {
         let flow = self.parts.ids.flow(in_trace)?;
         if self.parts.records.has_ended(in_trace.coflow) {

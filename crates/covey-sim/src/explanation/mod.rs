@@ -2,33 +2,38 @@
 //!
 //! # Definition
 //!
-//! A coflow ends with its *last flow*, and that flow crosses the coflow's *bottleneck*: of all links on the paths of the
-//! flows that end when the coflow does, the one at which all flows of the coflow need the most time alone (bytes over
-//! capacity). Ties go to the flow that comes first in the trace, and on its path to the link that comes first.
+//! A coflow ends with its *last flow*, and that flow crosses the coflow's *bottleneck*: of all
+//! links on the paths of the flows that end when the coflow does, the one at which all flows of the
+//! coflow need the most time alone (bytes over capacity). Ties go to the flow that comes first in
+//! the trace, and on its path to the link that comes first.
 //!
-//! Between two scheduling rounds all rates are constant. Such an interval of `dt` seconds is divided as the capacity of
-//! the bottleneck is: a rate of `r` bytes per second at a link of capacity `C` stands for `r / C · dt` seconds. The time
-//! goes
+//! Between two scheduling rounds all rates are constant. Such an interval of `dt` seconds is
+//! divided as the capacity of the bottleneck is: a rate of `r` bytes per second at a link of
+//! capacity `C` stands for `r / C · dt` seconds. The time goes
 //!
 //! 1. to [`Kind::Sending`], for the rates of the coflow's own flows;
-//! 2. if the last flow cannot be sent, all else goes to [`Kind::Start`], [`Kind::Compression`] or [`Kind::Undecided`];
-//! 3. otherwise to the other coflows at the bottleneck: to [`Kind::Waiting`] if the plan serves them before the last flow,
-//!    and to [`Kind::Sharing`] if it serves them beside it. A flow behind the last flow in the plan gets only what that
-//!    one cannot use, and does not count;
-//! 4. what then remains of the capacity, if the bottleneck is not full, the last flow cannot use. The first link that is
-//!    *full* says why: first the other links on its path, then, as all flows of a coflow may go together, the links of
-//!    the coflow in the order of the fabric, unless the plan serves all flows as one group. The remaining time is divided among the coflows whose flows count there, the
-//!    coflow itself among them, in proportion to their rates: [`Kind::OtherEnd`];
+//! 2. if the last flow cannot be sent, all else goes to [`Kind::Start`], [`Kind::Compression`] or
+//!    [`Kind::Undecided`];
+//! 3. otherwise to the other coflows at the bottleneck: to [`Kind::Waiting`] if the plan serves
+//!    them before the last flow, and to [`Kind::Sharing`] if it serves them beside it. A flow
+//!    behind the last flow in the plan gets only what that one cannot use, and does not count;
+//! 4. what then remains of the capacity, if the bottleneck is not full, the last flow cannot use.
+//!    The first link that is *full* says why: first the other links on its path, then, as all flows
+//!    of a coflow may go together, the links of the coflow in the order of the fabric, unless the
+//!    plan serves all flows as one group. The remaining time is divided among the coflows whose
+//!    flows count there, the coflow itself among them, in proportion to their rates:
+//!    [`Kind::OtherEnd`];
 //! 5. if no link is full, it goes to [`Kind::Paced`].
 //!
-//! A link is full if the flows that count there take all of its capacity but a millionth; at the bottleneck, that
-//! millionth goes to [`Kind::Sending`]. So the parts add up to the coflow completion time, and [`Kind::Sending`] is the
-//! time that the coflow needs at its bottleneck alone.
+//! A link is full if the flows that count there take all of its capacity but a millionth; at the
+//! bottleneck, that millionth goes to [`Kind::Sending`]. So the parts add up to the coflow
+//! completion time, and [`Kind::Sending`] is the time that the coflow needs at its bottleneck
+//! alone.
 //!
-//! Which flow stands before which is read from the plan: in strict order, by place; among weighted layers, by place
-//! within a layer, while layers stand beside each other; among classes, by class; among ports that divide their links,
-//! those with a share stand beside each other and before those without; among all flows in an order, by that order.
-//! Tenants stand beside each other.
+//! Which flow stands before which is read from the plan: in strict order, by place; among weighted
+//! layers, by place within a layer, while layers stand beside each other; among classes, by class;
+//! among ports that divide their links, those with a share stand beside each other and before those
+//! without; among all flows in an order, by that order. Tenants stand beside each other.
 
 mod standing;
 mod sums;
@@ -53,14 +58,17 @@ const NEARLY: f64 = 1e-6;
 /// A part of a link's capacity that is rounding.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Records how the completion times of some coflows come about, in a simulation whose outcome is known already.
+/// Records how the completion times of some coflows come about, in a simulation whose outcome is
+/// known already.
 #[derive(Debug)]
 pub struct Explainer {
     wanted: Vec<Wanted>,
-    /// When each flow of the workload started, in seconds, and the number of flows before each coflow.
+    /// When each flow of the workload started, in seconds, and the number of flows before each
+    /// coflow.
     starts_s: Vec<f64>,
     first_flow: Vec<usize>,
-    /// Working memory: what all flows use of each link in this round, in bytes per second, once it is known.
+    /// Working memory: what all flows use of each link in this round, in bytes per second, once it
+    /// is known.
     used: Option<Vec<f64>>,
 }
 
@@ -76,8 +84,8 @@ struct Wanted {
 }
 
 impl Explainer {
-    /// An explainer of the coflows with these indices in the workload, whose simulation on `fabric` had this outcome.
-    /// The policy must be made again as it was made then.
+    /// An explainer of the coflows with these indices in the workload, whose simulation on `fabric`
+    /// had this outcome. The policy must be made again as it was made then.
     pub fn new(
         workload: &Workload,
         fabric: &Fabric,
@@ -246,7 +254,8 @@ fn reason(
     if user.is_before { standings.reason(user.flow, flow, link, round) } else { None }
 }
 
-/// The link that keeps the last flow from using what is left for it at the bottleneck, and who uses that link.
+/// The link that keeps the last flow from using what is left for it at the bottleneck, and who uses
+/// that link.
 fn full_link(
     wanted: &Wanted,
     last: FlowId,

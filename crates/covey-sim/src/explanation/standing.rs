@@ -100,8 +100,8 @@ pub(super) struct Standings<'a> {
 }
 
 impl<'a> Standings<'a> {
-    /// The plan of a round. `starts_s` has the starts of all flows of the workload, and `first_flow` the number of the first
-    /// flow of each coflow.
+    /// The plan of a round. `starts_s` has the starts of all flows of the workload, and
+    /// `first_flow` the number of the first flow of each coflow.
     pub fn new(round: &Round<'a>, starts_s: &'a [f64], first_flow: &'a [usize]) -> Standings<'a> {
         let (state, ranking) = (round.state, round.ranking);
         let slots = state.slots();
@@ -162,7 +162,8 @@ impl<'a> Standings<'a> {
         places.is_some_and(|places| places.rule_for_all().is_some())
     }
 
-    /// Whether all flows of a coflow stand alike at a link, and belong to one coflow of the workload.
+    /// Whether all flows of a coflow stand alike at a link, and belong to one coflow of the
+    /// workload.
     pub fn stand_alike(&self, id: CoflowId) -> bool {
         let is_whole = self.plans.get(self.tenant(id)).is_none_or(|places| {
             let in_order =

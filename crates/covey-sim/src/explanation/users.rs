@@ -78,8 +78,8 @@ impl Users {
     }
 }
 
-/// Calls `visit` with what is sent over a link: the coflow of the workload, a flow, and bytes per second. Flows of a coflow
-/// that stand alike come together.
+/// Calls `visit` with what is sent over a link: the coflow of the workload, a flow, and bytes per
+/// second. Flows of a coflow that stand alike come together.
 fn each_use(
     link: LinkId,
     round: &Round<'_>,
@@ -133,8 +133,8 @@ pub(super) fn all_used(round: &Round<'_>) -> Vec<f64> {
     used
 }
 
-/// The id of an unfinished flow that the trace names so, `(coflow, flow)`, if it is in a coflow that is present. `known`
-/// is where it was found before.
+/// The id of an unfinished flow that the trace names so, `(coflow, flow)`, if it is in a coflow
+/// that is present. `known` is where it was found before.
 pub(super) fn last_flow(state: &State, named: (u32, u32), known: Option<FlowId>) -> Option<FlowId> {
     let is_it = |id: FlowId| {
         let coflow = state.coflow(id.coflow);

@@ -1,9 +1,10 @@
 //! Flows in classes: a flow's rate is the water level of the link that limits its bundle.
 //!
-//! The limits are the links in each class, and the clients of [`Services`] are bundles. A bundle's own service is
-//! that of the link to which it is attached, plus a *base* that changes when the bundle is attached elsewhere. A flow
-//! ends when its bundle's service reaches the flow's *target*. Where links are divided by size, both count in parts of
-//! the flow's size. So a bundle's move to another link costs the same for one flow as for thousands.
+//! The limits are the links in each class, and the clients of [`Services`] are bundles. A bundle's
+//! own service is that of the link to which it is attached, plus a *base* that changes when the
+//! bundle is attached elsewhere. A flow ends when its bundle's service reaches the flow's *target*.
+//! Where links are divided by size, both count in parts of the flow's size. So a bundle's move to
+//! another link costs the same for one flow as for thousands.
 
 use covey_alloc::Traffic;
 use covey_alloc::{ClassShares, Limit, Measure};
@@ -63,8 +64,8 @@ pub(crate) struct ClassFlows {
     /// By number of the bundle.
     bundles: Vec<Bundle>,
     tallies: Tallies,
-    /// By [`CoflowId`] and position, the targets of flows; NaN if a flow is in no bundle. The allocator knows in which
-    /// a flow is.
+    /// By [`CoflowId`] and position, the targets of flows; NaN if a flow is in no bundle. The
+    /// allocator knows in which a flow is.
     targets: Vec<Vec<f64>>,
     /// Working memory.
     moving: Vec<Moving>,
@@ -87,7 +88,8 @@ impl ClassFlows {
         self.services.reading(bundle as usize, now).expect("a bundle with flows is attached")
     }
 
-    /// A flow counts from now on in the tallies of its coflow (`by = 1`), or not any more (`by = -1`).
+    /// A flow counts from now on in the tallies of its coflow (`by = 1`), or not any more (`by =
+    /// -1`).
     fn count(&mut self, state: &State, flow: FlowAt, at: Reading, by: i32) {
         if !self.tallies.is_empty() {
             self.tallies.count(state, flow, at, by);
@@ -136,7 +138,8 @@ impl ClassFlows {
         let mut at = std::mem::take(&mut self.counted);
         at.clear();
         let mut look_at = |position: usize| {
-            // What was sent when it was last written down. A flow that has not started has sent nothing.
+            // What was sent when it was last written down. A flow that has not started has sent
+            // nothing.
             sent += coflow.sent_at(position);
             let flow = FlowAt::new(id, position);
             if let Some(seat) = shares.and_then(|shares| self.seat(shares, flow)) {
@@ -181,8 +184,8 @@ impl ClassFlows {
         }
     }
 
-    /// Writes the bytes left of the flows of one coflow into the state, but not what is left at links, which nobody
-    /// reads before all flows are written.
+    /// Writes the bytes left of the flows of one coflow into the state, but not what is left at
+    /// links, which nobody reads before all flows are written.
     pub(crate) fn write_back_of(&mut self, network: &mut Network<'_>, id: CoflowId) {
         self.now = network.now;
         let Some(shares) = network.allocator.class_shares() else { return };
@@ -199,7 +202,8 @@ impl ClassFlows {
         }
     }
 
-    /// What a coflow sends, and the bytes per second that its links allow; nothing if it is not counted.
+    /// What a coflow sends, and the bytes per second that its links allow; nothing if it is not
+    /// counted.
     pub(crate) fn pace(&self, id: CoflowId, now: Time) -> (Pace, f64) {
         self.tallies.pace(id, now, &self.services)
     }

@@ -54,8 +54,8 @@ impl CoflowFluids {
         self.meters.is_on(id)
     }
 
-    /// Begins to count them, while all flows are followed as one group. So far flows have `sent` these bytes, by
-    /// position.
+    /// Begins to count them, while all flows are followed as one group. So far flows have `sent`
+    /// these bytes, by position.
     pub(super) fn begin_meter(&mut self, traffic: &Traffic, id: CoflowId, sent: &[f64]) {
         let (state, now, rates) = (traffic.state(), traffic.now(), traffic.allocator().rates());
         let coflow = state.coflow(id);
@@ -149,8 +149,8 @@ impl CoflowFluids {
         self.fluids[id.index()].when_flow_sent(state.coflow(id), bytes, horizon)
     }
 
-    /// Finds the coflows that reach a threshold at a link by `now`. [`CoflowFluids::found`] has them in
-    /// order of arrival.
+    /// Finds the coflows that reach a threshold at a link by `now`. [`CoflowFluids::found`] has
+    /// them in order of arrival.
     pub(crate) fn find_thresholds_reached(&mut self, state: &State, now: Time) {
         let CoflowFluids { moving, meters, .. } = self;
         moving.find(state, |id| meters.next(id).due(now));
@@ -242,7 +242,8 @@ impl CoflowFluids {
         self.meters.extended(id, before, demand);
     }
 
-    /// Writes back the bytes left of a coflow's flows, and forgets its rates. They have to be decided again.
+    /// Writes back the bytes left of a coflow's flows, and forgets its rates. They have to be
+    /// decided again.
     fn begin_again(&mut self, network: &mut Network<'_>, id: CoflowId) {
         self.advance(network, id);
         let fluid = &mut self.fluids[id.index()];

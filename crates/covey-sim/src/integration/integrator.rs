@@ -69,7 +69,8 @@ pub(crate) trait Integrator {
     /// The time of the next end of a flow, or of the next threshold reached, if rates stay.
     fn next_end(&self) -> Time;
 
-    /// Adds the flows that end now to `ending`, in an order that does not depend on ports. A flow may be named twice.
+    /// Adds the flows that end now to `ending`, in an order that does not depend on ports. A flow
+    /// may be named twice.
     fn find_ending(&mut self, network: &mut Network<'_>, ending: &mut Vec<FlowAt>);
 
     /// Updates the state that sharing reads. Call it before the allocator shares links.

@@ -1,5 +1,5 @@
-//! The bytes that each coflow has sent through each of its links, for policies that set thresholds for
-//! these ([`Policy::link_thresholds`](covey_core::Policy::link_thresholds)) or wait for them
+//! The bytes that each coflow has sent through each of its links, for policies that set thresholds
+//! for these ([`Policy::link_thresholds`](covey_core::Policy::link_thresholds)) or wait for them
 //! ([`Plan::wake_when_passed`](covey_core::Plan::wake_when_passed)).
 
 use covey_core::state::{CoflowState, State};
@@ -7,7 +7,8 @@ use covey_core::{CoflowId, Demand, LinkId, Time, min_by_lane};
 
 use super::readings::ROUNDING;
 
-/// One meter a coflow, which is on if thresholds are set or the policy waits for bytes of the coflow through a link.
+/// One meter a coflow, which is on if thresholds are set or the policy waits for bytes of the
+/// coflow through a link.
 #[derive(Debug, Default)]
 pub(super) struct Meters {
     /// Bytes, ascending.
@@ -128,7 +129,8 @@ impl Meters {
         self.meters.get(id.index()).map_or(&[], |meter| &meter.awaited)
     }
 
-    /// Counts anew what a coflow has sent up to `now`. `sent` gives the bytes of the flow at a position.
+    /// Counts anew what a coflow has sent up to `now`. `sent` gives the bytes of the flow at a
+    /// position.
     pub(super) fn recount(
         &mut self,
         id: CoflowId,

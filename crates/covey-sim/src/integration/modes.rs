@@ -72,8 +72,8 @@ impl Integration {
         (self.mode == IntegrationMode::ClassFlows).then_some(&mut self.classes)
     }
 
-    /// The flows in classes, if they are followed so and bytes of coflows are counted there: where every flow counts the
-    /// same.
+    /// The flows in classes, if they are followed so and bytes of coflows are counted there: where
+    /// every flow counts the same.
     pub(crate) fn counted(&self) -> Option<&ClassFlows> {
         let counts = |classes: &&ClassFlows| classes.measure() == Measure::Number;
         Some(&self.classes).filter(|_| self.mode == IntegrationMode::ClassFlows).filter(counts)
@@ -151,8 +151,8 @@ impl Integration {
         IntegrationMode::of(allocator) != self.mode || is_other_measure
     }
 
-    /// Flows are about to change beside starts and ends: what is left of them is written into the state, and all rates
-    /// are forgotten, so they have to be decided again from nothing.
+    /// Flows are about to change beside starts and ends: what is left of them is written into the
+    /// state, and all rates are forgotten, so they have to be decided again from nothing.
     pub(crate) fn interrupt(&mut self, network: &mut Network<'_>) {
         if self.is_flow_level() {
             self.current_mut().write_back(network);

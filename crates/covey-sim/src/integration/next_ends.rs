@@ -7,8 +7,8 @@ use covey_core::{Time, minimum};
 /// Times in one block.
 const BLOCK: usize = 64;
 
-/// A time for each number from 0, and the earliest of all: a tree in which each node has the earliest of [`BLOCK`]
-/// others.
+/// A time for each number from 0, and the earliest of all: a tree in which each node has the
+/// earliest of [`BLOCK`] others.
 #[derive(Debug, Default)]
 pub(super) struct NextEnds {
     /// The times, then the earliest of each block of them, and so on; the last level is one block.

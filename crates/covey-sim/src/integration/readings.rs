@@ -1,4 +1,5 @@
-//! Bytes sent by coflows and flows where nobody counts them: what is left of each flow is looked up when somebody asks.
+//! Bytes sent by coflows and flows where nobody counts them: what is left of each flow is looked up
+//! when somebody asks.
 
 use covey_alloc::Allocator;
 use covey_core::state::State;
@@ -6,9 +7,9 @@ use covey_core::{CoflowId, Time};
 
 use super::integrator::FlowAt;
 
-/// The part of a number of bytes by which a sum may miss it: less is rounding. Policies compare bytes with a
-/// larger tolerance. Without this one, a flow that ends where a threshold is may leave the sum just below it for
-/// good.
+/// The part of a number of bytes by which a sum may miss it: less is rounding. Policies compare
+/// bytes with a larger tolerance. Without this one, a flow that ends where a threshold is may leave
+/// the sum just below it for good.
 pub(super) const ROUNDING: f64 = 1e-10;
 
 /// Bytes sent up to now, and bytes per second from now on.
@@ -35,7 +36,8 @@ impl Pace {
 /// When bytes will have been sent.
 #[derive(Debug, Clone, Copy)]
 pub(crate) struct Due {
-    /// The time if rates stay. It need not be exact if it is not earlier than the horizon of the question.
+    /// The time if rates stay. It need not be exact if it is not earlier than the horizon of the
+    /// question.
     pub time: Time,
     /// A time before which they cannot have been sent.
     pub earliest: Time,

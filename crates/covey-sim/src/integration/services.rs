@@ -1,10 +1,11 @@
 //! Services of limits, and clients that end when a service has reached their targets.
 //!
-//! A *limit* is a link that is shared, or is private to one client. Its *level* is the rate at which it serves each of
-//! its clients, and its *service* is the integral of its level. A client is a flow, or several flows that share one
-//! path; it is attached to one limit, with a *target*. A client that needs `amount` bytes more when the service is `v`
-//! has the target `v + amount`, whatever the level does until then. So a change of a level costs the same for one
-//! client as for thousands, and of all clients at a limit the one with the lowest target is the next to end.
+//! A *limit* is a link that is shared, or is private to one client. Its *level* is the rate at
+//! which it serves each of its clients, and its *service* is the integral of its level. A client is
+//! a flow, or several flows that share one path; it is attached to one limit, with a *target*. A
+//! client that needs `amount` bytes more when the service is `v` has the target `v + amount`,
+//! whatever the level does until then. So a change of a level costs the same for one client as for
+//! thousands, and of all clients at a limit the one with the lowest target is the next to end.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -49,7 +50,8 @@ struct Service {
     clients: u32,
     /// The number of entries up to which those that do not count stay.
     many: u32,
-    /// The first target, if it is known; infinite if there is none. Most often only the level has changed.
+    /// The first target, if it is known; infinite if there is none. Most often only the level has
+    /// changed.
     first: Option<f64>,
     /// Whether the next end has to be worked out again.
     is_pending: bool,
@@ -78,7 +80,8 @@ impl Service {
         self.since = now;
     }
 
-    /// Adds an entry. Those that do not count are removed before the list grows, which it does by a third.
+    /// Adds an entry. Those that do not count are removed before the list grows, which it does by a
+    /// third.
     fn push(&mut self, end: End, counts: impl Fn(End) -> bool) {
         if self.ends.len() >= self.many as usize {
             self.ends.retain(|Reverse(end)| counts(*end));
@@ -151,7 +154,8 @@ impl Services {
         self.look_again(limit);
     }
 
-    /// Rounds the service of a limit up to `now`, so that errors do not add up where flows take turns.
+    /// Rounds the service of a limit up to `now`, so that errors do not add up where flows take
+    /// turns.
     pub fn round(&mut self, limit: usize, now: Time) {
         let service = &mut self.all[limit];
         service.settle(now);
@@ -176,7 +180,8 @@ impl Services {
         Some(Reading { limit, served: self.served(limit, now) })
     }
 
-    /// Attaches a client that needs `amount` bytes to a limit, instead of where it was. Returns its target.
+    /// Attaches a client that needs `amount` bytes to a limit, instead of where it was. Returns its
+    /// target.
     pub fn attach(&mut self, client: usize, limit: usize, amount: f64, now: Time) -> f64 {
         self.detach(client);
         let service = &mut self.all[limit];
@@ -260,8 +265,9 @@ impl Services {
         self.next.first()
     }
 
-    /// Calls `ended` with each client that ends at `now`, its limit, and the service that counts as reached there. The
-    /// client is still attached, and has to be detached or to get another target.
+    /// Calls `ended` with each client that ends at `now`, its limit, and the service that counts as
+    /// reached there. The client is still attached, and has to be detached or to get another
+    /// target.
     pub fn take_ends(&mut self, now: Time, mut ended: impl FnMut(&mut Services, usize, f64)) {
         let mut due = std::mem::take(&mut self.due);
         due.clear();
@@ -306,7 +312,8 @@ mod tests {
     const CLIENTS: usize = 40;
     const LIMITS: usize = 5;
 
-    /// What a service is by definition: each client has an amount that falls at the level of its limit.
+    /// What a service is by definition: each client has an amount that falls at the level of its
+    /// limit.
     #[derive(Default)]
     struct Plain {
         levels: [f64; LIMITS],

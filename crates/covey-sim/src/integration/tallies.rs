@@ -1,9 +1,10 @@
 //! Bytes that coflows have sent under classes: of those for which a policy waits.
 //!
-//! A *tally* counts what one coflow sends, in all or through one link. A flow counts at the service of the
-//! link that limits it. Bytes are worked out from services when somebody asks, so a change of a level costs
-//! nothing. Policies ask in each round when a tally will have reached a number of bytes, and mostly it cannot
-//! before the next event: that is known from the bytes at some earlier time and the capacity of links.
+//! A *tally* counts what one coflow sends, in all or through one link. A flow counts at the service
+//! of the link that limits it. Bytes are worked out from services when somebody asks, so a change
+//! of a level costs nothing. Policies ask in each round when a tally will have reached a number of
+//! bytes, and mostly it cannot before the next event: that is known from the bytes at some earlier
+//! time and the capacity of links.
 
 use std::cell::Cell;
 
@@ -208,7 +209,8 @@ impl Tallies {
         }
     }
 
-    /// What a coflow sends, and the bytes per second that its links allow; nothing if there is no tally of all of it.
+    /// What a coflow sends, and the bytes per second that its links allow; nothing if there is no
+    /// tally of all of it.
     pub fn pace(&self, id: CoflowId, now: Time, services: &Services) -> (Pace, f64) {
         let Some(tally) = self.find(id, None) else { return (Pace::default(), 0.0) };
         let tally = &self.all[tally as usize];

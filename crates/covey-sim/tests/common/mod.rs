@@ -16,8 +16,8 @@ use covey_trace::results::Outcome;
 use covey_trace::{Workload, read_path};
 use proptest::prelude::ProptestConfig;
 
-/// Every policy of the registry with its defaults, and [`VARIANTS`]. A policy that always compresses is
-/// among [`COMPRESSED`] instead.
+/// Every policy of the registry with its defaults, and [`VARIANTS`]. A policy that always
+/// compresses is among [`COMPRESSED`] instead.
 pub fn policies() -> impl Iterator<Item = &'static str> {
     let all = covey_sched::policies().iter();
     let plain = all.filter(|info| info.params.iter().all(|param| param.name != "codec"));
@@ -78,8 +78,8 @@ const VARIANTS: [&str; 50] = [
     "covey:prior=2B,pilots=flows:0.3,phi=1,d0=0,d=0",
 ];
 
-/// Policies with flows compressed at 4 bytes a second to half of their size; at a remaining bandwidth
-/// of 2 or more, compression does not pay.
+/// Policies with flows compressed at 4 bytes a second to half of their size; at a remaining
+/// bandwidth of 2 or more, compression does not pay.
 pub const COMPRESSED: [&str; 11] = [
     "fvdf:codec=32bps:0.5",
     "fvdf:codec=32bps:0.5,bandwidth=capacity",
@@ -99,7 +99,8 @@ pub fn policy(spec: &str) -> AnyPolicy {
     covey_sched::build(spec).unwrap_or_else(|error| panic!("{error}")).policy
 }
 
-/// Whether a policy looks at what each flow has sent. Other drivers than the simulator do not tell that.
+/// Whether a policy looks at what each flow has sent. Other drivers than the simulator do not tell
+/// that.
 pub fn looks_at_flows(spec: &str) -> bool {
     policy(spec).wants().progress
 }

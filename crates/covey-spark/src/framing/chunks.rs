@@ -2,7 +2,8 @@
 
 use std::io::{self, BufRead, Read};
 
-/// Most bytes of a chunk, plain or compressed. Java writes chunks of 32 KiB to 64 KiB, and at most 32 MiB.
+/// Most bytes of a chunk, plain or compressed. Java writes chunks of 32 KiB to 64 KiB, and at most
+/// 32 MiB.
 pub(super) const MAX_BYTES: usize = 64 << 20;
 
 /// Reads the next chunk from its header on into the empty `plain`. False at the end of the data.

@@ -1,8 +1,9 @@
 //! The "LZ4Block" framing of lz4-java, which is not the frame format of LZ4.
 //!
-//! A block is the magic word, a byte for the method, the lengths of the compressed and the plain bytes and a checksum
-//! (each a little-endian number of four bytes), then the compressed bytes. The checksum is 28 bits of the xxHash of the
-//! plain bytes, with Java's seed. A block of no bytes ends a stream; another stream may follow.
+//! A block is the magic word, a byte for the method, the lengths of the compressed and the plain
+//! bytes and a checksum (each a little-endian number of four bytes), then the compressed bytes. The
+//! checksum is 28 bits of the xxHash of the plain bytes, with Java's seed. A block of no bytes ends
+//! a stream; another stream may follow.
 
 use std::io::{self, BufRead};
 

@@ -1,5 +1,5 @@
-//! The framing of compress-lzf: chunks of `ZV`, a type, a big-endian length of two bytes, in a compressed chunk the
-//! length of the plain bytes, and the bytes.
+//! The framing of compress-lzf: chunks of `ZV`, a type, a big-endian length of two bytes, in a
+//! compressed chunk the length of the plain bytes, and the bytes.
 
 use std::io::{self, BufRead};
 

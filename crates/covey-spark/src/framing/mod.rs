@@ -1,4 +1,5 @@
-//! Compressed files, recognised by their first bytes: gzip, zstd, and the framings of Java's LZ4, Snappy and LZF.
+//! Compressed files, recognised by their first bytes: gzip, zstd, and the framings of Java's LZ4,
+//! Snappy and LZF.
 
 mod chunks;
 mod lz4_block;
@@ -13,7 +14,8 @@ use std::rc::Rc;
 
 use chunks::Chunks;
 
-/// Most bytes of the history that a zstd frame may ask for, as a power of two: 128 MiB, the largest of zstd's levels.
+/// Most bytes of the history that a zstd frame may ask for, as a power of two: 128 MiB, the largest
+/// of zstd's levels.
 const WINDOW_LOG: u32 = 27;
 /// Bytes that a file may expand to, whatever its size.
 const FREE_BYTES: u64 = 256 << 20;
@@ -27,8 +29,9 @@ type Source = Chain<Cursor<Vec<u8>>, BufReader<Box<dyn Read>>>;
 /// Opens a file, which may be compressed.
 ///
 /// # Errors
-/// Those of the operating system. Reading gives [`io::ErrorKind::UnexpectedEof`] where compressed data is cut off, and
-/// [`io::ErrorKind::InvalidData`] where it is broken, or expands without bound.
+/// Those of the operating system. Reading gives [`io::ErrorKind::UnexpectedEof`] where compressed
+/// data is cut off, and [`io::ErrorKind::InvalidData`] where it is broken, or expands without
+/// bound.
 pub(crate) fn open(path: &Path) -> io::Result<Box<dyn BufRead>> {
     unframed(File::open(path)?)
 }

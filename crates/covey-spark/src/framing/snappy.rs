@@ -1,7 +1,7 @@
 //! The framing of snappy-java's `SnappyOutputStream`.
 //!
-//! A header of 16 bytes (the magic word and two versions), then chunks: a big-endian length of four bytes, and a raw
-//! block of Snappy. Where streams were appended, a header stands between chunks.
+//! A header of 16 bytes (the magic word and two versions), then chunks: a big-endian length of four
+//! bytes, and a raw block of Snappy. Where streams were appended, a header stands between chunks.
 
 use std::io::{self, BufRead};
 

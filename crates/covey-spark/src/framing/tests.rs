@@ -129,7 +129,8 @@ fn a_bomb_is_refused() {
     assert!(error.to_string().contains("4000 times"), "{error}");
 }
 
-/// What lz4-java's `LZ4BlockOutputStream` wrote in blocks of 64 bytes: a compressed and a raw one, and the end.
+/// What lz4-java's `LZ4BlockOutputStream` wrote in blocks of 64 bytes: a compressed and a raw one,
+/// and the end.
 const OF_JAVA: &str = "\
     4c5a34426c6f636b202a000000400000005806840ae161206c696e650a616e6f746865720d002f2c\
     200e0007f0020a746865207365636f6e6420626c6f636b4c5a34426c6f636b102800000028000000\

@@ -17,7 +17,8 @@ const MAX_ROUTE_LINKS: usize = 10_000_000;
 /// Most bytes of a name.
 const MAX_NAME_BYTES: usize = 64;
 
-/// The port of a host with several links limits nothing: it has the speed of all its links, times this.
+/// The port of a host with several links limits nothing: it has the speed of all its links, times
+/// this.
 const NO_LIMIT: f64 = (1_u64 << 20) as f64;
 /// Tiers of links without one: between switches, and of hosts with several links.
 const INNER: &str = "inner";
@@ -215,7 +216,8 @@ impl Draft {
         })
     }
 
-    /// Finds the node and the switch of each host. A host with other links than one to a switch and one back is a node.
+    /// Finds the node and the switch of each host. A host with other links than one to a switch and
+    /// one back is a node.
     fn number_hosts(&mut self, end: Location<'_>) -> Result<(), TraceError> {
         for host in 0..self.hosts.len() as u32 {
             let HostLinks { line, out, into } = self.hosts[host as usize];
@@ -249,8 +251,8 @@ impl Draft {
         }
     }
 
-    /// Numbers links that are no host's only ones. Returns the speeds of the ports out and in and of these links, and the
-    /// first link between each two nodes.
+    /// Numbers links that are no host's only ones. Returns the speeds of the ports out and in and
+    /// of these links, and the first link between each two nodes.
     #[allow(clippy::type_complexity, reason = "the parts of one network")]
     fn number_links(
         &mut self,

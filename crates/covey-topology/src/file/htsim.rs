@@ -1,14 +1,15 @@
 //! The `.topo` files of htsim: a tree of two or three tiers, described by numbers.
 //!
-//! A header gives the numbers of hosts (`Nodes`), of tiers, and of hosts in a pod (`Podsize`). A section for
-//! each tier of switches, from 0 at the hosts, gives the number of links down and up of a switch
-//! (`Radix_Down`, `Radix_Up`), the speed and the latency of the links down (`Downlink_speed_Gbps`,
-//! `Downlink_Latency_ns`), the latency of a switch (`Switch_Latency_ns`), and how many links down lead to
-//! the same switch (`Bundle`). The numbers of switches follow. `Oversubscribed` repeats what they say and is
-//! checked. Sizes of queues do not matter here. The case of keys does not matter.
+//! A header gives the numbers of hosts (`Nodes`), of tiers, and of hosts in a pod (`Podsize`). A
+//! section for each tier of switches, from 0 at the hosts, gives the number of links down and up of
+//! a switch (`Radix_Down`, `Radix_Up`), the speed and the latency of the links down
+//! (`Downlink_speed_Gbps`, `Downlink_Latency_ns`), the latency of a switch (`Switch_Latency_ns`),
+//! and how many links down lead to the same switch (`Bundle`). The numbers of switches follow.
+//! `Oversubscribed` repeats what they say and is checked. Sizes of queues do not matter here. The
+//! case of keys does not matter.
 //!
-//! A switch of tier 0 has links to all switches of tier 1 in its pod. The links up of the `a`-th switch of
-//! tier 1 in each pod lead to the same switches of tier 2, in the order of their numbers.
+//! A switch of tier 0 has links to all switches of tier 1 in its pod. The links up of the `a`-th
+//! switch of tier 1 in each pod lead to the same switches of tier 2, in the order of their numbers.
 
 use covey_core::suggest::{did_you_mean, nearest};
 use covey_trace::TraceError;

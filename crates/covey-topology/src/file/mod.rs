@@ -16,8 +16,8 @@ const MAX_LINE_BYTES: usize = 1 << 20;
 /// The first word of Covey's own form, and its version.
 const HEADER: [&str; 2] = ["covey-topology", "1"];
 
-/// Reads the topology file `source`, which messages call `name`. Links without a capacity carry `rate` bytes
-/// per second. The content decides between two forms:
+/// Reads the topology file `source`, which messages call `name`. Links without a capacity carry
+/// `rate` bytes per second. The content decides between two forms:
 ///
 /// - Covey's own, whose first line is `covey-topology 1`, see docs/fabrics.md;
 /// - the `.topo` files of htsim, which describe a tree of two or three tiers by numbers.
@@ -25,7 +25,8 @@ const HEADER: [&str; 2] = ["covey-topology", "1"];
 /// `#` starts a comment, and blank lines are skipped. The file may be compressed by gzip or zstd.
 ///
 /// # Errors
-/// [`TraceError::Bad`] names the line and field that are invalid; [`TraceError::Io`] is a failure to read.
+/// [`TraceError::Bad`] names the line and field that are invalid; [`TraceError::Io`] is a failure
+/// to read.
 pub fn read(source: impl BufRead, name: &str, rate: f64) -> Result<FileTopology, TraceError> {
     let mut source = decompressed(source).map_err(|error| TraceError::io(name, error))?;
     let mut lines: TextLines<'_> = Lines::with_limit(&mut source, name, MAX_LINE_BYTES);

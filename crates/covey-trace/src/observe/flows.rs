@@ -12,8 +12,8 @@ use crate::workload::Workload;
 pub struct Appearance<'a> {
     /// Each coflow belongs to one of these at random, all equally likely; not empty.
     pub frameworks: &'a [Framework],
-    /// Applications (Spark) and jobs (collectives) that run side by side on all hosts. Each coflow belongs
-    /// to one of its framework's at random; at least 1.
+    /// Applications (Spark) and jobs (collectives) that run side by side on all hosts. Each coflow
+    /// belongs to one of its framework's at random; at least 1.
     pub applications: u32,
     /// Standard deviation of normal noise that is added to the start of each flow, in seconds.
     pub noise_s: f64,
@@ -36,7 +36,8 @@ pub struct Labelled {
     pub bytes: Vec<f64>,
 }
 
-/// The flows of `workload` as they appear. The same arguments give the same flows on every platform.
+/// The flows of `workload` as they appear. The same arguments give the same flows on every
+/// platform.
 pub fn observe(workload: &Workload, appearance: &Appearance<'_>) -> Labelled {
     let with_number = workload.coflows.iter().zip(0..);
     let labels = with_number.flat_map(|(coflow, k)| coflow.flows.iter().map(move |flow| (k, flow)));
@@ -81,8 +82,9 @@ pub fn appear(workload: &Workload, appearance: &Appearance<'_>) -> Vec<Observed>
     flows
 }
 
-/// Has the flows of `workload` start when they appear to: what was noise of the observer is what happens. A flow
-/// that would start before the origin of time starts there. `flows` are in the order of the trace.
+/// Has the flows of `workload` start when they appear to: what was noise of the observer is what
+/// happens. A flow that would start before the origin of time starts there. `flows` are in the
+/// order of the trace.
 pub fn start_as_observed(workload: &mut Workload, flows: &[Observed]) {
     let mut observed = flows.iter().map(|flow| flow.start_s.max(0.0));
     for coflow in &mut workload.coflows {

@@ -1,8 +1,8 @@
 //! The ladder: workloads whose coflows are ever harder to identify.
 //!
 //! CODA's paper tests "normal" and "challenging" workloads. The text at hand does not say how the
-//! challenging ones are made; so the rungs here are our own. Each is one change to a workload, and a way
-//! for its flows to appear.
+//! challenging ones are made; so the rungs here are our own. Each is one change to a workload, and
+//! a way for its flows to appear.
 
 use covey_core::suggest::{did_you_mean, nearest};
 use covey_identify::Observed;
@@ -94,8 +94,8 @@ impl Rung {
         Ok(observe(&self.arriving(workload)?, &self.appearance(seed)))
     }
 
-    /// The same as a workload whose flows start with the noise of this rung, and its flows as they appear, in the
-    /// order of the trace.
+    /// The same as a workload whose flows start with the noise of this rung, and its flows as they
+    /// appear, in the order of the trace.
     ///
     /// # Errors
     /// As [`Rung::flows`].

@@ -1,5 +1,5 @@
-//! Labelled flows as a collector of flow records sees the flows of a workload: with addresses and ports. They
-//! serve to measure how well coflows are identified, and to train that.
+//! Labelled flows as a collector of flow records sees the flows of a workload: with addresses and
+//! ports. They serve to measure how well coflows are identified, and to train that.
 
 mod ends;
 mod flows;

@@ -6,8 +6,9 @@ use super::flows::Labelled;
 use crate::records::{Hidden, Records};
 use crate::workload::Workload;
 
-/// The records that a collector has of flows of `workload`, labelled with the names of their coflows. Flows of
-/// one coflow on one connection that start together are one record with the bytes of all. Ends are unknown.
+/// The records that a collector has of flows of `workload`, labelled with the names of their
+/// coflows. Flows of one coflow on one connection that start together are one record with the bytes
+/// of all. Ends are unknown.
 pub fn recorded(labelled: &Labelled, workload: &Workload) -> Records {
     let labels = workload.coflows.iter().map(|coflow| coflow.id.clone()).collect();
     let mut records = Records { labels, origin: workload.origin, ..Records::default() };

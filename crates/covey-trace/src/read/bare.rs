@@ -1,5 +1,5 @@
-//! The text of coflow-benchmark, with or without weights, without its first line: public copies lack it. The largest
-//! rack gives the number of ports.
+//! The text of coflow-benchmark, with or without weights, without its first line: public copies
+//! lack it. The largest rack gives the number of ports.
 
 use super::benchmark::{FORMAT as PLAIN, WEIGHTED};
 use super::draft::Draft;

@@ -28,7 +28,8 @@ pub(super) const WEIGHTED: LineFormat = LineFormat {
     coflow: |fields, draft| coflow(fields, draft, true),
 };
 
-/// Whether the numbers of mappers and of reducers are right in a line in which the former is field `at`.
+/// Whether the numbers of mappers and of reducers are right in a line in which the former is field
+/// `at`.
 fn fits(line: &str, at: usize) -> bool {
     let fields: Vec<&str> = line.split_ascii_whitespace().collect();
     let count = |at: usize| fields.get(at)?.parse::<usize>().ok();

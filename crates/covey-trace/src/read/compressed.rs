@@ -6,16 +6,18 @@ use flate2::bufread::MultiGzDecoder;
 
 /// The first bytes of a gzip file. No text begins with them: they are control characters.
 const GZIP: u8 = 0x1f;
-/// The first bytes of a frame of zstd, and of one that a decoder skips, whose first byte is from `0x50` to `0x5f`.
+/// The first bytes of a frame of zstd, and of one that a decoder skips, whose first byte is from
+/// `0x50` to `0x5f`.
 const ZSTD: [u8; 4] = [0x28, 0xb5, 0x2f, 0xfd];
 const ZSTD_SKIPPED: [u8; 3] = [0x2a, 0x4d, 0x18];
 /// Bytes by which a document of JSON is recognised.
 const HEAD: u64 = 1 << 16;
-/// Binary logarithm of the most bytes that a zstd decoder keeps: as many as the `zstd` program accepts by default.
+/// Binary logarithm of the most bytes that a zstd decoder keeps: as many as the `zstd` program
+/// accepts by default.
 const ZSTD_WINDOW: u32 = 27;
 
-/// The text of `source`, which may be compressed: then in pieces, so that memory does not grow with it. A file may
-/// have several compressed parts.
+/// The text of `source`, which may be compressed: then in pieces, so that memory does not grow with
+/// it. A file may have several compressed parts.
 ///
 /// # Errors
 /// Those of `source`.
@@ -32,7 +34,8 @@ pub fn decompressed<'a>(mut source: impl BufRead + 'a) -> io::Result<Box<dyn Buf
     Ok(Box::new(source))
 }
 
-/// The first bytes of a source that seems to be JSON, as text, and the whole source. Of other sources none are read.
+/// The first bytes of a source that seems to be JSON, as text, and the whole source. Of other
+/// sources none are read.
 ///
 /// # Errors
 /// Those of `source`.

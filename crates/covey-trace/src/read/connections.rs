@@ -1,9 +1,10 @@
 //! The connection matrices of htsim, `.cm`: `Nodes N` and `Connections M`, then
 //! `SRC->DST [id N] start PICOSECONDS size BYTES` for each connection.
 //!
-//! A connection is a coflow of its own, whose id is its `id`, else its number from 1. One with `trigger N` in the
-//! place of a start begins when the connections that have `send_done_trigger N` or `recv_done_trigger N` have ended:
-//! they are its parents. A trigger must be a `oneshot` of one connection, or a `barrier` of all that it counts.
+//! A connection is a coflow of its own, whose id is its `id`, else its number from 1. One with
+//! `trigger N` in the place of a start begins when the connections that have `send_done_trigger N`
+//! or `recv_done_trigger N` have ended: they are its parents. A trigger must be a `oneshot` of one
+//! connection, or a `barrier` of all that it counts.
 
 use std::collections::BTreeMap;
 

@@ -141,7 +141,8 @@ impl Draft {
         self.workload.events.len()
     }
 
-    /// Adds an event, its time, and the id of its coflow if it is of a flow. The coflow may come later.
+    /// Adds an event, its time, and the id of its coflow if it is of a flow. The coflow may come
+    /// later.
     pub fn push_event(
         &mut self,
         location: Location<'_>,

@@ -1,6 +1,7 @@
-//! The flows of [HPCC's simulator](https://github.com/alibaba-edu/High-Precision-Congestion-Control), `flow.txt`:
-//! the number of flows, then `SRC DST PRIORITY [PORT] BYTES START_S` for each. A flow is a coflow of its own, whose
-//! id is its number from 0. The largest host gives the number of ports.
+//! The flows of [HPCC's
+//! simulator](https://github.com/alibaba-edu/High-Precision-Congestion-Control), `flow.txt`: the
+//! number of flows, then `SRC DST PRIORITY [PORT] BYTES START_S` for each. A flow is a coflow of
+//! its own, whose id is its number from 0. The largest host gives the number of ports.
 
 use super::draft::Draft;
 use super::fields::{Fields, check_room, check_total, number};

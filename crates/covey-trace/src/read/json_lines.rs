@@ -274,15 +274,17 @@ fn check_number(
 /// Writes a workload as Covey JSON lines, from which [`read`](crate::read()) makes the same
 /// workload to the last digit.
 ///
-/// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`, with `"hosts":["a","b"]` if names of hosts are known. Each coflow follows on a line:
+/// The first line is `{"covey_trace":1,"ports":N,"coflows":M}`, with `"hosts":["a","b"]` if names
+/// of hosts are known. Each coflow follows on a line:
 ///
 /// ```json
 /// {"id":"7","arrival_s":1.5,"flows":[{"src":0,"dst":1,"bytes":100,"start_s":2.5,"restart_s":4}],"parents":["3"],"weight":2,"deadline_s":9.5,"job":"q42","tenant":"etl","ratio":0.5}
 /// ```
 ///
-/// `start_s`, `restart_s`, `parents`, `weight`, `deadline_s`, `job`, `tenant`, `compress` and `ratio` are left out
-/// if they have the defaults 0, none, none, 1, none, none, none, true and none; so is `attempt`, the index of an
-/// earlier flow that carries the same bytes. Lines of events follow:
+/// `start_s`, `restart_s`, `parents`, `weight`, `deadline_s`, `job`, `tenant`, `compress` and
+/// `ratio` are left out if they have the defaults 0, none, none, 1, none, none, none, true and
+/// none; so is `attempt`, the index of an earlier flow that carries the same bytes. Lines of events
+/// follow:
 ///
 /// ```json
 /// {"event":"fail","at_s":12.5,"host":3,"lose":true}
@@ -293,14 +295,14 @@ fn check_number(
 /// {"event":"restart","at_s":33,"coflow":"7","flow":0}
 /// ```
 ///
-/// Arrivals and events are on the clock of the trace, which may count from anywhere; each is as exact as an `f64` of
-/// the seconds after the first arrival. `coflows` and `events` are optional in the header; with them a reader
-/// detects that the file was cut off.
+/// Arrivals and events are on the clock of the trace, which may count from anywhere; each is as
+/// exact as an `f64` of the seconds after the first arrival. `coflows` and `events` are optional in
+/// the header; with them a reader detects that the file was cut off.
 ///
 /// # Errors
 /// Those of `out`, and [`io::ErrorKind::InvalidInput`] for a parent that is no coflow of the
-/// workload, a restart, a ratio, an attempt or an event of a flow that its coflow does not have, or a time that
-/// is no [`Moment`].
+/// workload, a restart, a ratio, an attempt or an event of a flow that its coflow does not have, or
+/// a time that is no [`Moment`].
 pub fn write(workload: &Workload, out: impl Write) -> io::Result<()> {
     let mut out = BufWriter::new(out);
     let header = Header {

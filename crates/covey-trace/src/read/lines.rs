@@ -46,7 +46,8 @@ impl<'a, R: BufRead> Lines<'a, R> {
     /// The next line that is not blank, without its end; `None` at the end of the source.
     ///
     /// # Errors
-    /// If reading fails, or the line is too long or no text. The line after such a line is the next one.
+    /// If reading fails, or the line is too long or no text. The line after such a line is the next
+    /// one.
     #[allow(clippy::should_implement_trait, reason = "the line is borrowed")]
     pub fn next(&mut self) -> Result<Option<(Location<'a>, &str)>, TraceError> {
         Ok(self.advance()?.then(|| self.current()))

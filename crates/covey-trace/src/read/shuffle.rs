@@ -19,8 +19,8 @@ pub(super) struct Shuffle {
 }
 
 impl Shuffle {
-    /// Makes one mapper of those on a rack, and one reducer, which gets the MB of all, as CoflowSim does. Each keeps
-    /// the place of the first.
+    /// Makes one mapper of those on a rack, and one reducer, which gets the MB of all, as CoflowSim
+    /// does. Each keeps the place of the first.
     pub fn merge(&mut self, location: Location<'_>, draft: &mut Draft) {
         let named = self.mappers.len() + self.reducers.len();
         let mut racks = HashSet::new();
@@ -40,7 +40,8 @@ impl Shuffle {
         }
     }
 
-    /// The flows: mapper by mapper, and for each mapper reducer by reducer. The mappers share a reducer's MB equally.
+    /// The flows: mapper by mapper, and for each mapper reducer by reducer. The mappers share a
+    /// reducer's MB equally.
     pub fn flows(
         &self,
         location: Location<'_>,

@@ -1,5 +1,5 @@
-//! The traces of [Sunflow's simulator](https://github.com/sunnyxhuang/sunflow): five fields between tabs,
-//! `ID ARRIVAL_MS MAPPERS REDUCERS mapper,…#reducer:MB,…`, without a line before them.
+//! The traces of [Sunflow's simulator](https://github.com/sunnyxhuang/sunflow): five fields between
+//! tabs, `ID ARRIVAL_MS MAPPERS REDUCERS mapper,…#reducer:MB,…`, without a line before them.
 //!
 //! A reducer's MB are shared equally by the mappers. The largest rack gives the number of ports.
 

@@ -1,8 +1,9 @@
-//! Flow logs of AWS's VPCs: lines of values between blanks, in the default format or below a header; as Parquet, too.
+//! Flow logs of AWS's VPCs: lines of values between blanks, in the default format or below a
+//! header; as Parquet, too.
 //!
-//! A record counts the packets of a flow at an interface in a window of up to ten minutes. Both interfaces of a flow
-//! record it. Records of windows without traffic, of windows that AWS skipped and of rejected traffic are passed over,
-//! and counted.
+//! A record counts the packets of a flow at an interface in a window of up to ten minutes. Both
+//! interfaces of a flow record it. Records of windows without traffic, of windows that AWS skipped
+//! and of rejected traffic are passed over, and counted.
 
 use super::clock::date_and_time;
 use super::columns::separator_of;

@@ -1,7 +1,8 @@
 //! Flow logs of Azure: those of network security groups, version 2, and those of virtual networks.
 //!
-//! Records hold texts for the states of a flow: it begins, continues with the bytes since the state before, and ends.
-//! A flow may begin in one file and end in another, so flows are made of their states when all files are read.
+//! Records hold texts for the states of a flow: it begins, continues with the bytes since the state
+//! before, and ends. A flow may begin in one file and end in another, so flows are made of their
+//! states when all files are read.
 
 use serde::de::{Deserializer, IgnoredAny, MapAccess, SeqAccess, Visitor};
 
@@ -92,8 +93,9 @@ impl Shape for Tuple {
     }
 }
 
-/// Adds a state: `TIME,SRC,DST,SPORT,DPORT,PROTOCOL,I|O` and then, of security groups, `A|D,STATE,PACKETS,BYTES,PACKETS,
-/// BYTES`; of virtual networks `STATE,ENCRYPTION,` and the same four numbers.
+/// Adds a state: `TIME,SRC,DST,SPORT,DPORT,PROTOCOL,I|O` and then, of security groups,
+/// `A|D,STATE,PACKETS,BYTES,PACKETS, BYTES`; of virtual networks `STATE,ENCRYPTION,` and the same
+/// four numbers.
 fn add(location: Location<'_>, text: &str, document: &mut Document<'_>) -> Result<(), TraceError> {
     let expected = "a state of 13 values, TIME,SRC,DST,SPORT,DPORT,PROTOCOL,DIRECTION,…";
     let wrong = || location.bad("flowTuples", expected, quote(text));

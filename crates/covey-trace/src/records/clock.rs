@@ -4,8 +4,9 @@ use time::{Date, Month};
 
 use crate::moment::Moment;
 
-/// The moment of `2026-11-25T16:02:30.25+01:00`, on a clock that starts with 1970. A blank may replace the `T`, a
-/// comma the point. The fraction and the zone may be missing; without zone the time counts as UTC.
+/// The moment of `2026-11-25T16:02:30.25+01:00`, on a clock that starts with 1970. A blank may
+/// replace the `T`, a comma the point. The fraction and the zone may be missing; without zone the
+/// time counts as UTC.
 pub(super) fn date_and_time(text: &str) -> Option<Moment> {
     date_time_and_zone(text).map(|(moment, _)| moment)
 }

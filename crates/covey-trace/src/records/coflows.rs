@@ -9,8 +9,9 @@ use super::record::Records;
 use crate::error::TraceError;
 use crate::workload::Workload;
 
-/// The workload of records that were read from the files called `name`. A label is a coflow; without any, coflows
-/// are found as `covey identify` finds them. `notes` gets each line about what was repaired, guessed or left out.
+/// The workload of records that were read from the files called `name`. A label is a coflow;
+/// without any, coflows are found as `covey identify` finds them. `notes` gets each line about what
+/// was repaired, guessed or left out.
 ///
 /// # Errors
 /// Those of [`Grouped::workload`].

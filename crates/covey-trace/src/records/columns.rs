@@ -38,13 +38,15 @@ const SEPARATORS: [(&str, char); 5] =
 
 /// Which column of a table has what: `start=flowStartMilliseconds,unit=ms,src=sourceIPv4Address,…`.
 ///
-/// The keys are `start`, `src` and `dst`, and `end` or `duration`, `sport`, `dport`, `proto`, `bytes`, `bytes_back`,
-/// `coflow` (or `label`), `flags` and `exporter`; each names a column, whatever its case. If one of the first three is
-/// not given, a column with a common name stands for it. `unit` is that of `start` and `end`: `s`, `ms`, `us` or `ns`,
-/// `iso`, `dmy` or `mdy` (a date with slashes, the day or the month first); without it, dates in ISO 8601 are read, and
-/// numbers whose size tells the unit. `duration_unit` is `s` unless `unit` is a finer one. `counters` is `delta` or
-/// `total`. `separator` is `comma`, `semicolon`, `tab`, `pipe` or `space`; without it, the header decides. `header` has
-/// the names of the columns, between blanks, of a table without a header.
+/// The keys are `start`, `src` and `dst`, and `end` or `duration`, `sport`, `dport`, `proto`,
+/// `bytes`, `bytes_back`, `coflow` (or `label`), `flags` and `exporter`; each names a column,
+/// whatever its case. If one of the first three is not given, a column with a common name stands
+/// for it. `unit` is that of `start` and `end`: `s`, `ms`, `us` or `ns`, `iso`, `dmy` or `mdy` (a
+/// date with slashes, the day or the month first); without it, dates in ISO 8601 are read, and
+/// numbers whose size tells the unit. `duration_unit` is `s` unless `unit` is a finer one.
+/// `counters` is `delta` or `total`. `separator` is `comma`, `semicolon`, `tab`, `pipe` or `space`;
+/// without it, the header decides. `header` has the names of the columns, between blanks, of a
+/// table without a header.
 #[derive(Debug, Clone)]
 pub struct Columns {
     pub(super) columns: Vec<(&'static str, String)>,

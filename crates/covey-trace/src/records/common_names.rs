@@ -1,6 +1,7 @@
 //! Names that columns of flows commonly have.
 
-/// Keys of `--columns` with common names of their columns, in small letters and without what is no letter or digit.
+/// Keys of `--columns` with common names of their columns, in small letters and without what is no
+/// letter or digit.
 const NAMES: [(&str, &[&str]); 9] = [
     (
         "start",

@@ -1,7 +1,8 @@
 //! Records as CSV: a header, then a line for each flow.
 //!
-//! The columns are `start_s,src,dst,sport,dport,proto,bytes,end_s,label`, in any order. All but the first three may be
-//! missing; the values of the last three may be empty. Files put together have several headers.
+//! The columns are `start_s,src,dst,sport,dport,proto,bytes,end_s,label`, in any order. All but the
+//! first three may be missing; the values of the last three may be empty. Files put together have
+//! several headers.
 
 use covey_core::suggest::{did_you_mean, nearest};
 

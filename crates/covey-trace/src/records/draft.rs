@@ -15,8 +15,8 @@ use crate::moment::Moment;
 use crate::read::{First, Rest};
 use crate::texts::Texts;
 
-/// Clocks whose first record is at least so far from their zero count from near it: an `f64` is exact to a
-/// nanosecond up to a multiple of this.
+/// Clocks whose first record is at least so far from their zero count from near it: an `f64` is
+/// exact to a nanosecond up to a multiple of this.
 const FAR_S: f64 = 1e6;
 
 /// The reason to pass over a state.
@@ -330,7 +330,8 @@ impl Draft {
     }
 }
 
-/// The moment from which the times of records count. It depends on no more than the first day or so.
+/// The moment from which the times of records count. It depends on no more than the first day or
+/// so.
 fn origin_of(start: Moment) -> Moment {
     let far = (start.as_secs() / FAR_S).floor() * FAR_S;
     Moment::from_secs(far).filter(|_| start.as_secs().abs() >= FAR_S).unwrap_or_default()
@@ -345,7 +346,8 @@ fn sort(flows: &mut Vec<Observed>, hidden: &mut Vec<Hidden>, pieces: &mut Vec<Pi
     *pieces = order.iter().map(|&place| pieces[place as usize]).collect();
 }
 
-/// An IPv4 or IPv6 address, also with the name of an interface behind a `%`, or the number of a host.
+/// An IPv4 or IPv6 address, also with the name of an interface behind a `%`, or the number of a
+/// host.
 fn address(text: &str) -> Option<Address> {
     if let Ok(ip) = text.split('%').next().unwrap_or(text).parse::<IpAddr>() {
         return Some(ip.into());

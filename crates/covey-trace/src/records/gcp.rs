@@ -1,6 +1,7 @@
 //! Flow logs of GCP's VPCs, as Cloud Logging exports them: an entry a line, or an array of entries.
 //!
-//! Both sides of a flow may report it, each in windows of some seconds. Of two reports the one with more bytes counts.
+//! Both sides of a flow may report it, each in windows of some seconds. Of two reports the one with
+//! more bytes counts.
 
 use serde::Deserialize;
 use serde::de::{Deserializer, MapAccess, SeqAccess, Visitor};

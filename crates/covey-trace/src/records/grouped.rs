@@ -92,16 +92,18 @@ impl<'a> Grouped<'a> {
         (!found.is_empty()).then(|| accuracy(&found, &truth))
     }
 
-    /// All hosts, in order of their addresses. A host's place in this list is its port in the workload.
+    /// All hosts, in order of their addresses. A host's place in this list is its port in the
+    /// workload.
     pub fn hosts(&self) -> Vec<Address> {
         distinct(self.records.flows.iter().flat_map(|flow| [flow.src, flow.dst]))
     }
 
-    /// A workload with a coflow for each group, named by the group's name or number. Times start with the first flow.
-    /// Flows without bytes are left out.
+    /// A workload with a coflow for each group, named by the group's name or number. Times start
+    /// with the first flow. Flows without bytes are left out.
     ///
     /// # Errors
-    /// [`TraceError::Argument`] for more hosts than a workload may have ports, or if no flow has bytes.
+    /// [`TraceError::Argument`] for more hosts than a workload may have ports, or if no flow has
+    /// bytes.
     pub fn workload(&self) -> Result<(Workload, Left), TraceError> {
         let error =
             |expected: String, found: String| TraceError::argument("flow records", expected, found);

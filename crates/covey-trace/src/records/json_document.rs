@@ -1,4 +1,5 @@
-//! JSON of any shape and size, read value by value: an array or an object over any number of lines, or several of them.
+//! JSON of any shape and size, read value by value: an array or an object over any number of lines,
+//! or several of them.
 
 use std::cell::Cell;
 use std::io::{self, BufRead, Read};

@@ -85,7 +85,8 @@ pub(super) fn is_condensed(address: &str) -> bool {
 /// What is said of times without a zone.
 const WITHOUT_ZONE: &str = "times without a zone count as UTC";
 
-/// Units of time by the digits of a number since 1970: at least so many before the point, from the largest number on.
+/// Units of time by the digits of a number since 1970: at least so many before the point, from the
+/// largest number on.
 const UNITS: [(usize, i64); 4] = [(18, -9), (15, -6), (12, -3), (0, 0)];
 
 /// A time as a number, and the power of ten of its unit by its size.
@@ -243,7 +244,8 @@ impl Layout {
     }
 }
 
-/// A whole number without the fraction that programs give it which know only numbers with fractions.
+/// A whole number without the fraction that programs give it which know only numbers with
+/// fractions.
 fn whole(style: Style, text: &str) -> &str {
     match text.split_once('.') {
         Some((whole, fraction)) if style == Style::Any && fraction.bytes().all(|b| b == b'0') => {

@@ -1,11 +1,12 @@
-//! Flow records: what a host or a collector wrote down about each flow, with or without the true coflow.
+//! Flow records: what a host or a collector wrote down about each flow, with or without the true
+//! coflow.
 //!
 //! ```text
 //!   files ── Format ──▶ Draft ── stitch ──▶ Records ── identify ──▶ groups ── Grouped ──▶ coflows, a Workload
 //! ```
 //!
-//! A [`Format`] is a file of this folder; its content tells which one a file has. All formats fill the same
-//! draft, which repairs what it can and counts the [`Repairs`].
+//! A [`Format`] is a file of this folder; its content tells which one a file has. All formats fill
+//! the same draft, which repairs what it can and counts the [`Repairs`].
 
 mod any_table;
 mod aws;
@@ -93,7 +94,8 @@ pub fn format(name: &str) -> Result<&'static Format, TraceError> {
     })
 }
 
-/// Reads flow records in `format`, or in the one that the content has, as a [`Reader`] reads one source.
+/// Reads flow records in `format`, or in the one that the content has, as a [`Reader`] reads one
+/// source.
 ///
 /// # Errors
 /// Those of [`Reader::read`] and [`Reader::finish`].
@@ -107,8 +109,9 @@ pub fn read(
     reader.finish()
 }
 
-/// Reads flow records from one source or several, each in its own format. A flow that is in several of them is
-/// one flow. Memory grows with the number of flows and hosts, not with the length of lines.
+/// Reads flow records from one source or several, each in its own format. A flow that is in several
+/// of them is one flow. Memory grows with the number of flows and hosts, not with the length of
+/// lines.
 pub struct Reader {
     format: Option<&'static Format>,
     columns: Option<Columns>,
@@ -125,7 +128,8 @@ impl Reader {
     /// Reads a source, which may be compressed by gzip or zstd. Messages call it `name`.
     ///
     /// # Errors
-    /// [`TraceError::Bad`] names the line and field that are invalid; [`TraceError::Io`] is a failure to read.
+    /// [`TraceError::Bad`] names the line and field that are invalid; [`TraceError::Io`] is a
+    /// failure to read.
     pub fn read(&mut self, source: impl BufRead, name: &str) -> Result<(), TraceError> {
         let io = |e| TraceError::io(name, e);
         let source = crate::read::decompressed(source).map_err(io)?;
@@ -200,8 +204,8 @@ impl Reader {
         }
     }
 
-    /// Reads a source as the command line names it: `-` is standard input, any other text a file. Calls `progress`
-    /// with the number of bytes of each piece that was read of it.
+    /// Reads a source as the command line names it: `-` is standard input, any other text a file.
+    /// Calls `progress` with the number of bytes of each piece that was read of it.
     ///
     /// # Errors
     /// Those of [`Reader::read`]; [`TraceError::Io`] also if the file cannot be opened.

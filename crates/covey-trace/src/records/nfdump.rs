@@ -1,9 +1,11 @@
-//! IPFIX and NetFlow records as `nfdump` prints them, in versions 1.6 and 1.7: `-o csv` and `csv-fast`, the lines of
-//! `-o line`, `long`, `extended`, `biline` and `bilong`, and `-o json` and `ndjson`.
+//! IPFIX and NetFlow records as `nfdump` prints them, in versions 1.6 and 1.7: `-o csv` and
+//! `csv-fast`, the lines of `-o line`, `long`, `extended`, `biline` and `bilong`, and `-o json` and
+//! `ndjson`.
 //!
-//! Outputs may be put together: each begins with its header and ends with its summary. With bytes in both directions
-//! (`-b`) a record is one flow, in the direction that carried more. nfdump prints times in the zone of its machine;
-//! here they count as UTC. Counters are deltas, as in NetFlow version 9 and IPFIX.
+//! Outputs may be put together: each begins with its header and ends with its summary. With bytes
+//! in both directions (`-b`) a record is one flow, in the direction that carried more. nfdump
+//! prints times in the zone of its machine; here they count as UTC. Counters are deltas, as in
+//! NetFlow version 9 and IPFIX.
 
 use super::connection::Counters;
 use super::draft::Draft;

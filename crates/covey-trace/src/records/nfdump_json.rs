@@ -1,6 +1,8 @@
-//! nfdump's JSON: an array of objects over many lines, or an object a line (`ndjson`). Arrays may be put together.
+//! nfdump's JSON: an array of objects over many lines, or an object a line (`ndjson`). Arrays may
+//! be put together.
 //!
-//! Objects are read one by one, so that memory does not grow with their number. They hold no other objects.
+//! Objects are read one by one, so that memory does not grow with their number. They hold no other
+//! objects.
 
 use serde::Deserialize;
 

@@ -1,4 +1,5 @@
-//! The lines of nfdump: `DATE TIME DURATION PROTOCOL SOURCE -> DESTINATION`, then the columns of the header.
+//! The lines of nfdump: `DATE TIME DURATION PROTOCOL SOURCE -> DESTINATION`, then the columns of
+//! the header.
 
 use super::clock::{date_and_time, duration};
 use super::connection::{Connection, Counters, Opened};

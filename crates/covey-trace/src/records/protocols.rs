@@ -1,7 +1,8 @@
 //! Names of the protocols above IP.
 
-/// Names with IANA's numbers: the keywords of IANA's registry, those of `/etc/protocols`, and the short names that
-/// nfdump prints. Where nfdump's name is another protocol's elsewhere, it is nfdump's.
+/// Names with IANA's numbers: the keywords of IANA's registry, those of `/etc/protocols`, and the
+/// short names that nfdump prints. Where nfdump's name is another protocol's elsewhere, it is
+/// nfdump's.
 const NAMES: [(&str, u8); 199] = [
     ("HOPOPT", 0),
     ("IP", 0),

@@ -9,8 +9,8 @@ use crate::moment::{Moment, OnClock};
 /// Flow records in order of their starts.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Records {
-    /// The moment from which all times count, on the clock of the records. It is 0 unless their first start is a
-    /// million seconds away from that.
+    /// The moment from which all times count, on the clock of the records. It is 0 unless their
+    /// first start is a million seconds away from that.
     pub origin: Moment,
     /// What identification may see of each flow.
     pub flows: Vec<Observed>,
@@ -69,7 +69,8 @@ pub struct Repairs {
     pub capped: u64,
     /// Had bytes in rounded units, such as `2.7 M`.
     pub rounded: u64,
-    /// Connections that were open before the first sample: they count what they sent from then on (`ss`).
+    /// Connections that were open before the first sample: they count what they sent from then on
+    /// (`ss`).
     pub open_before: u64,
     /// Connections without counters: their bytes are unknown (`ss`).
     pub without_counters: u64,
@@ -84,18 +85,21 @@ pub struct Repairs {
 /// Records that were put together as one flow.
 #[derive(Debug, Clone, Copy, PartialEq, Default, serde::Serialize)]
 pub struct Together {
-    /// Repeated a flow (both ends with known ports, protocol and start). Each flow is kept once, with the
-    /// larger number of bytes and the later end.
+    /// Repeated a flow (both ends with known ports, protocol and start). Each flow is kept once,
+    /// with the larger number of bytes and the later end.
     pub repeated: u64,
-    /// The longest gap in seconds between records that were put together because they were cut; null if none are.
+    /// The longest gap in seconds between records that were put together because they were cut;
+    /// null if none are.
     pub gap_s: Option<f64>,
     /// Were cut by an exporter's active timeout.
     pub cut: Put,
     /// Have the start of the record before, and count the bytes since.
     pub deltas: Put,
-    /// Are of a flow that another exporter recorded as well; bytes are those that do not count twice.
+    /// Are of a flow that another exporter recorded as well; bytes are those that do not count
+    /// twice.
     pub seen_again: Put,
-    /// Begin where another of their five-tuple ends, and are flows of their own, because nothing shows a cut.
+    /// Begin where another of their five-tuple ends, and are flows of their own, because nothing
+    /// shows a cut.
     pub left_apart: u64,
 }
 
@@ -133,7 +137,8 @@ impl Together {
 }
 
 impl Repairs {
-    /// A line for each kind of repair that happened, without what was [put together](Together::rows).
+    /// A line for each kind of repair that happened, without what was [put
+    /// together](Together::rows).
     pub fn notes(&self) -> Vec<String> {
         let line = |n: u64, one: &str, many: &str| match n {
             0 => None,

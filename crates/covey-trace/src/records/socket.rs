@@ -9,8 +9,8 @@ use crate::limits::MAX_BYTES;
 const OTHER_SOCKETS: [&str; 11] =
     ["udp", "raw", "nl", "icmp", "icmp6", "sctp", "mptcp", "dccp", "tipc", "xdp", "???"];
 
-/// A socket by its line: `NETID STATE RECV-Q SEND-Q LOCAL PEER`, of which the first two may be missing, and whatever
-/// options add behind the peer.
+/// A socket by its line: `NETID STATE RECV-Q SEND-Q LOCAL PEER`, of which the first two may be
+/// missing, and whatever options add behind the peer.
 pub(super) enum SocketLine<'a> {
     /// A connection.
     Connection { local: &'a str, peer: &'a str, rest: Vec<&'a str> },

@@ -4,14 +4,15 @@
 //! while date +%s.%N; do ss -tin; sleep 0.1; done
 //! ```
 //!
-//! The time is in seconds since 1970, or in ISO 8601, and may stand behind a word. A flow is a connection, in the
-//! direction that carried more bytes. It starts with the first sample that has it, and ends with the first that has
-//! it no more. Connections of the last sample have no known end. If counters fall, or the socket has another number,
-//! another connection has taken the place of the first.
+//! The time is in seconds since 1970, or in ISO 8601, and may stand behind a word. A flow is a
+//! connection, in the direction that carried more bytes. It starts with the first sample that has
+//! it, and ends with the first that has it no more. Connections of the last sample have no known
+//! end. If counters fall, or the socket has another number, another connection has taken the place
+//! of the first.
 //!
-//! Bytes are those since the connection was opened. A connection of the first sample counts only what it carries from
-//! then on, if it was open before: it is as old as the time between two samples, or had carried more bytes than
-//! it does up to the second one.
+//! Bytes are those since the connection was opened. A connection of the first sample counts only
+//! what it carries from then on, if it was open before: it is as old as the time between two
+//! samples, or had carried more bytes than it does up to the second one.
 
 use std::collections::BTreeMap;
 
@@ -44,7 +45,8 @@ const FASTEST: f64 = 12.5e9;
 const MAX_SOCKET_BYTES: usize = 1 << 20;
 const NOT_TCP: &str = "sockets that are not of TCP";
 
-/// A time on a line of its own, also between or behind signs and a word, as in `Time: 1700000000.25`.
+/// A time on a line of its own, also between or behind signs and a word, as in `Time:
+/// 1700000000.25`.
 fn time(line: &str) -> Option<Moment> {
     let line = line.trim_matches(|c: char| c.is_whitespace() || "#=-*".contains(c));
     plain_time(line).or_else(|| {
@@ -133,7 +135,8 @@ impl<'a> Samples<'a> {
             return Ok(());
         }
         if let Some(time) = time(line) {
-            // A sample at a wrong time cannot be passed over: its sockets would be those of another.
+            // A sample at a wrong time cannot be passed over: its sockets would be those of
+            // another.
             return self.begin(location, check_time(location, "time", time)?);
         }
         if self.last.is_none() {
@@ -253,7 +256,8 @@ impl<'a> Samples<'a> {
                 }
             };
             draft.repairs.open_before += u64::from(was_open);
-            // Both ends may show it: if bytes do not tell the direction, the end with the higher port is the client.
+            // Both ends may show it: if bytes do not tell the direction, the end with the higher
+            // port is the client.
             let is_turned = bytes[0] == bytes[1] && ends[0].1 < ends[1].1;
             let ends = if is_turned { [ends[1], ends[0]] } else { *ends };
             let connection = Connection {
@@ -288,8 +292,8 @@ impl Open {
         [last[0] - first[0], last[1] - first[1]]
     }
 
-    /// Whether it was open before the first sample, so that its counters are older; `interval_s` is the time to the
-    /// second one.
+    /// Whether it was open before the first sample, so that its counters are older; `interval_s` is
+    /// the time to the second one.
     fn was_open_before(&self, interval_s: f64) -> bool {
         let before: f64 = self.first.bytes.unwrap_or_default().iter().sum();
         let most = self.carried.unwrap_or(FASTEST * interval_s);

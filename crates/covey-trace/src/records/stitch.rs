@@ -1,18 +1,21 @@
 //! Records of one flow are put together.
 //!
-//! Exporters cut a long flow into records, export counters of one start again and again, and several of them
-//! record the same flow. Hosts at both ends of a connection do, too. A flow is known by its five-tuple:
+//! Exporters cut a long flow into records, export counters of one start again and again, and
+//! several of them record the same flow. Hosts at both ends of a connection do, too. A flow is
+//! known by its five-tuple:
 //!
 //! ```text
 //!   records of a five-tuple ── continues ──▶ tracks ── overlap ──▶ flows
 //! ```
 //!
-//! A *track* is what one exporter recorded of one flow. A record continues a track if it begins where the track
-//! ends, or if it has the track's start and a later end. What it counts is added. Tracks that overlap in time are
-//! the same flow seen again, because a five-tuple has one connection at a time: the one with most bytes counts. So do
-//! tracks of two exporters that start and end within a second of each other.
+//! A *track* is what one exporter recorded of one flow. A record continues a track if it begins
+//! where the track ends, or if it has the track's start and a later end. What it counts is added.
+//! Tracks that overlap in time are the same flow seen again, because a five-tuple has one
+//! connection at a time: the one with most bytes counts. So do tracks of two exporters that start
+//! and end within a second of each other.
 //!
-//! This takes 16 bytes a record beside the records, and looks at no more than [`MOST_OPEN`] tracks for each.
+//! This takes 16 bytes a record beside the records, and looks at no more than [`MOST_OPEN`] tracks
+//! for each.
 
 use std::collections::BTreeMap;
 
@@ -24,7 +27,8 @@ use super::record::{Hidden, Put, Together};
 
 /// Tracks of one five-tuple that a record may continue.
 const MOST_OPEN: usize = 16;
-/// Seconds by which the clocks of an exporter's records differ: version 9 of NetFlow has whole seconds.
+/// Seconds by which the clocks of an exporter's records differ: version 9 of NetFlow has whole
+/// seconds.
 const CLOCK_S: f64 = 1.0;
 /// Part of a record by which the next one may begin too early.
 const EARLY: f64 = 0.1;
@@ -33,7 +37,8 @@ const CUT: f64 = 0.9;
 /// Seconds that the longest record lasts if an active timeout cuts flows.
 const LEAST_TIMEOUT_S: f64 = 10.0;
 
-/// Which records of one five-tuple are put together as one flow: those that an exporter's active timeout cut.
+/// Which records of one five-tuple are put together as one flow: those that an exporter's active
+/// timeout cut.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub enum Stitch {
     /// Those that the records show to be cut, with gaps of up to [`Stitch::GAP_S`].
@@ -46,7 +51,8 @@ pub enum Stitch {
 }
 
 impl Stitch {
-    /// The longest gap, in seconds, of flows that are put together because the records show that they were cut.
+    /// The longest gap, in seconds, of flows that are put together because the records show that
+    /// they were cut.
     pub const GAP_S: f64 = 5.0;
 
     /// The longest gap in seconds; nothing if no records are put together.

@@ -8,7 +8,8 @@ use super::csv::COLUMNS;
 use super::grouped::Grouped;
 use super::record::{Hidden, Records};
 
-/// Writes records as CSV with all columns, from which [`read`](super::read()) makes the same records.
+/// Writes records as CSV with all columns, from which [`read`](super::read()) makes the same
+/// records.
 ///
 /// # Errors
 /// Those of `out`.

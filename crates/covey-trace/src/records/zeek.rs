@@ -1,7 +1,8 @@
 //! Zeek's `conn.log`, as lines with a separator below `#fields`, or as JSON lines.
 //!
-//! A connection is one flow, in the direction that carried more bytes; the originator's if neither did. Zeek computes
-//! bytes from sequence numbers, which may jump: bytes above those of the packets (`*_ip_bytes`) are impossible.
+//! A connection is one flow, in the direction that carried more bytes; the originator's if neither
+//! did. Zeek computes bytes from sequence numbers, which may jump: bytes above those of the packets
+//! (`*_ip_bytes`) are impossible.
 
 use super::connection::Connection;
 use super::draft::Draft;

@@ -20,8 +20,9 @@ pub(super) struct Counted {
 }
 
 impl Counted {
-    /// The bytes of a direction that its packets can have carried, and whether that is less than Zeek says. Without the
-    /// missed bytes, if that is possible; otherwise as many as the packets had.
+    /// The bytes of a direction that its packets can have carried, and whether that is less than
+    /// Zeek says. Without the missed bytes, if that is possible; otherwise as many as the packets
+    /// had.
     fn possible(&self, from: usize) -> (Option<f64>, bool) {
         match (self.bytes[from], self.ip_bytes[from]) {
             (Some(bytes), Some(most)) if bytes > most => {

@@ -15,8 +15,8 @@ use crate::json::parse;
 use crate::moment::Moment;
 use crate::read::{First, Rest};
 
-/// A number of seconds since 1970 is below this for three thousand years; one above it is of milliseconds
-/// (`JSON::TS_MILLIS`).
+/// A number of seconds since 1970 is below this for three thousand years; one above it is of
+/// milliseconds (`JSON::TS_MILLIS`).
 const LEAST_MS: f64 = 1e11;
 
 pub(super) fn accepts(line: &str) -> bool {

@@ -47,14 +47,15 @@ pub enum Kind {
     Sharing,
     /// It carries those of a coflow that the policy has put before this one.
     Waiting,
-    /// The bottleneck has capacity for the last flow, but another link does not: it carries bytes of a coflow that is
-    /// served before or beside this one, or of this one.
+    /// The bottleneck has capacity for the last flow, but another link does not: it carries bytes
+    /// of a coflow that is served before or beside this one, or of this one.
     OtherEnd,
     /// The last flow has not started: it belongs to a later wave.
     Start,
     /// The last flow is compressed before it is sent.
     Compression,
-    /// The policy has not decided on the last flow: that is the delay between an event and the decision.
+    /// The policy has not decided on the last flow: that is the delay between an event and the
+    /// decision.
     Undecided,
     /// The policy gives the last flow less than it could have.
     Paced,

@@ -14,12 +14,14 @@ pub struct Outcome {
     pub events: u64,
     /// The effect of compression on each coflow; empty if nothing was compressed.
     pub compression: Vec<CompressionOutcome>,
-    /// Bytes of each coflow that were sent for nothing: by flows that were cancelled, moved or restarted; empty if
-    /// there are none.
+    /// Bytes of each coflow that were sent for nothing: by flows that were cancelled, moved or
+    /// restarted; empty if there are none.
     pub wasted_bytes: Vec<f64>,
-    /// Numbers of flows that were cancelled, among all flows in the order of the workload, ascending.
+    /// Numbers of flows that were cancelled, among all flows in the order of the workload,
+    /// ascending.
     pub cancelled: Vec<usize>,
-    /// Whether the policy compresses flows, and they were sent as they are because the workload has events.
+    /// Whether the policy compresses flows, and they were sent as they are because the workload has
+    /// events.
     pub left_uncompressed: bool,
 }
 
@@ -38,7 +40,8 @@ pub struct CoflowOutcome {
     /// Release in seconds since the start of the trace: the coflow's arrival, or the end of its
     /// last parent if that is later.
     pub release_s: f64,
-    /// End of its last flow, in seconds since the start of the trace; a flow that is cancelled ends then.
+    /// End of its last flow, in seconds since the start of the trace; a flow that is cancelled ends
+    /// then.
     pub completion_s: f64,
 }
 

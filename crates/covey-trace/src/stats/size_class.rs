@@ -31,9 +31,9 @@ impl SizeClass {
     pub const ALL: [SizeClass; 5] =
         [SizeClass::I, SizeClass::II, SizeClass::III, SizeClass::IV, SizeClass::V];
 
-    /// The class of a coflow or job of `bytes`. A class includes its upper bound. The table's smallest
-    /// class begins at 1 MB (A) or 6 MB (B), the smallest sizes in the public trace; here it begins at 0.
-    /// An MB has 2^20 bytes, as in traces, and a GB 2^10 MB.
+    /// The class of a coflow or job of `bytes`. A class includes its upper bound. The table's
+    /// smallest class begins at 1 MB (A) or 6 MB (B), the smallest sizes in the public trace; here
+    /// it begins at 0. An MB has 2^20 bytes, as in traces, and a GB 2^10 MB.
     pub fn of(bytes: f64, table: SizeTable) -> SizeClass {
         let bounds = SizeClass::ALL.into_iter().zip(table.bounds_bytes());
         let mut classes = bounds.filter(|(_, bound)| bytes <= *bound).map(|(class, _)| class);

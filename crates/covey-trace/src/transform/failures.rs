@@ -1,4 +1,5 @@
-//! Hosts and links that fail and return, flows that move or are cancelled, and second attempts of flows.
+//! Hosts and links that fail and return, flows that move or are cancelled, and second attempts of
+//! flows.
 
 use super::shared::bad;
 use crate::cluster::{ClusterEvent, FlowOf, Happening, Part};
@@ -10,7 +11,8 @@ use crate::workload::{Attempt, Flow, Workload};
 /// What happens to the cluster, and how often.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Failures {
-    /// Mean time from the return of a host or a link to its next failure, in seconds; `None`: none fails.
+    /// Mean time from the return of a host or a link to its next failure, in seconds; `None`: none
+    /// fails.
     pub mtbf_s: Option<f64>,
     /// Mean time from a failure to the return, in seconds.
     pub mttr_s: f64,
@@ -56,14 +58,14 @@ impl Default for Failures {
     }
 }
 
-/// `workload` with such events, in order of time, and attempts. Times between failures and times to repair are
-/// exponential, each host and link by itself; everything that fails returns. Other times are uniform, and each flow is
-/// chosen by itself.
+/// `workload` with such events, in order of time, and attempts. Times between failures and times to
+/// repair are exponential, each host and link by itself; everything that fails returns. Other times
+/// are uniform, and each flow is chosen by itself.
 ///
 /// # Errors
-/// [`TraceError::Argument`] for shares outside of 0 to 1, for times that are not above zero, for a workload of one port
-/// where flows are to go elsewhere, for one that has events or attempts already, and for more events or flows than a
-/// trace may have.
+/// [`TraceError::Argument`] for shares outside of 0 to 1, for times that are not above zero, for a
+/// workload of one port where flows are to go elsewhere, for one that has events or attempts
+/// already, and for more events or flows than a trace may have.
 pub fn failures(workload: &Workload, how: &Failures) -> Result<Workload, TraceError> {
     check(workload, how)?;
     let mut made = workload.clone();

@@ -9,9 +9,9 @@ use crate::workload::{Flow, Workload};
 
 /// Scales `workload` for hosts with one connection per pair and coflow. Merges flows of a coflow
 /// between the same two ports that start together, drops flows from a port to itself, and rounds
-/// bytes up to whole numbers. Merged flows are as compressible as all their bytes together, or as the
-/// codec makes them if that is not known of one. Drops coflows without flows, too; their children then wait for their
-/// parents.
+/// bytes up to whole numbers. Merged flows are as compressible as all their bytes together, or as
+/// the codec makes them if that is not known of one. Drops coflows without flows, too; their
+/// children then wait for their parents.
 ///
 /// Merging changes widths, and so the decisions of policies that count flows. Compare results only
 /// with those of the same folded workload.

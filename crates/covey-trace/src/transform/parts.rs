@@ -17,13 +17,14 @@ pub(super) struct Part {
     pub flows: Vec<u32>,
 }
 
-/// `workload` with the parts of each coflow in its place. They have the arrival, weight and deadline of the coflow, and
-/// its job or else a job of the coflow's name. Their flows keep their starts and restarts. Each part waits for all
-/// parts of the coflow's parents. `transformation` is named in errors.
+/// `workload` with the parts of each coflow in its place. They have the arrival, weight and
+/// deadline of the coflow, and its job or else a job of the coflow's name. Their flows keep their
+/// starts and restarts. Each part waits for all parts of the coflow's parents. `transformation` is
+/// named in errors.
 ///
 /// # Errors
-/// [`TraceError::Argument`] if the result exceeds the limits on parents or names, or if two coflows would
-/// have the same name.
+/// [`TraceError::Argument`] if the result exceeds the limits on parents or names, or if two coflows
+/// would have the same name.
 pub(super) fn take_apart(
     workload: &Workload,
     transformation: &str,

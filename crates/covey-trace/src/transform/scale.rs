@@ -8,8 +8,8 @@ use crate::workload::Workload;
 /// Factors, and the number of ports.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Scale {
-    /// Factor of all times: arrivals and events after the origin, later starts, restarts, deadlines. 0.5
-    /// doubles the load.
+    /// Factor of all times: arrivals and events after the origin, later starts, restarts,
+    /// deadlines. 0.5 doubles the load.
     pub time: f64,
     /// Factor of all sizes.
     pub size: f64,

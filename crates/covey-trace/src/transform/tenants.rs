@@ -14,7 +14,8 @@ use crate::workload::{Coflow, Workload};
 /// How [`tenants`] deals coflows to tenants.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Tenants {
-    /// The tenants. Each draw gives a tenant its weight's part of the sum of all weights as probability.
+    /// The tenants. Each draw gives a tenant its weight's part of the sum of all weights as
+    /// probability.
     pub shares: TenantWeights,
     /// What is drawn for.
     pub by: TenantsBy,
@@ -47,14 +48,16 @@ impl FromStr for TenantsBy {
     }
 }
 
-/// `workload` with a tenant for each coflow, drawn at random; tenants that it names are replaced. With
-/// [`TenantsBy::Split`] the flows of coflow `7` make the coflows `7.a` of tenant `a`, `7.b` of tenant `b` and so on,
-/// without those that have no flow. They have the arrival, weight and deadline of `7` and its job, or else the
-/// job `7`. Each waits for all parts of the parents of `7`.
+/// `workload` with a tenant for each coflow, drawn at random; tenants that it names are replaced.
+/// With [`TenantsBy::Split`] the flows of coflow `7` make the coflows `7.a` of tenant `a`, `7.b` of
+/// tenant `b` and so on, without those that have no flow. They have the arrival, weight and
+/// deadline of `7` and its job, or else the job `7`. Each waits for all parts of the parents of
+/// `7`.
 ///
 /// # Errors
-/// [`TraceError::Argument`] if there are no tenants; if a workload that is to be split has events or attempts, or
-/// the result would exceed the limits on parents or names, or give two coflows the same name.
+/// [`TraceError::Argument`] if there are no tenants; if a workload that is to be split has events
+/// or attempts, or the result would exceed the limits on parents or names, or give two coflows the
+/// same name.
 pub fn tenants(workload: &Workload, how: &Tenants) -> Result<Workload, TraceError> {
     let names = how.shares.names();
     if names.is_empty() {

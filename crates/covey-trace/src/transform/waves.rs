@@ -44,18 +44,18 @@ impl FromStr for WavesOf {
     }
 }
 
-/// Percentages of coflows with one, two, three and four waves, by the maximum number of waves; or of a
-/// coflow's flows in its first to fourth wave.
+/// Percentages of coflows with one, two, three and four waves, by the maximum number of waves; or
+/// of a coflow's flows in its first to fourth wave.
 const SHARES: [&[usize]; 4] = [&[100], &[90, 10], &[81, 9, 10], &[81, 9, 4, 6]];
 
 /// `workload` with the published shares of coflows, or of each coflow's flows, in several waves.
 ///
-/// By flows, the seed puts the flows of each coflow in an order, in which they are dealt to the waves by the
-/// percentages, rounded to whole flows. A coflow of few flows has fewer waves than `max`: its empty waves
-/// are left out. By coflows, a coflow of n waves has its senders, in order of their first flows, divided into n groups that
-/// are as equal as possible: the mappers of one wave. A wave begins when the previous one would
-/// have ended if it were alone. The paper's text does not say when waves begin, so this is our
-/// choice.
+/// By flows, the seed puts the flows of each coflow in an order, in which they are dealt to the
+/// waves by the percentages, rounded to whole flows. A coflow of few flows has fewer waves than
+/// `max`: its empty waves are left out. By coflows, a coflow of n waves has its senders, in order
+/// of their first flows, divided into n groups that are as equal as possible: the mappers of one
+/// wave. A wave begins when the previous one would have ended if it were alone. The paper's text
+/// does not say when waves begin, so this is our choice.
 ///
 /// # Errors
 /// [`TraceError::Argument`] for a number of waves without published shares, an invalid

@@ -42,7 +42,8 @@ pub struct Agent {
     /// folder of --credentials, or agent-PORT.sock if another agent uses that]
     #[arg(long, value_name = "FILE")]
     socket: Option<PathBuf>,
-    /// Group, by name or number, whose members may use the socket [default: the agent's group, with mode 0600]
+    /// Group, by name or number, whose members may use the socket [default: the agent's group, with
+    /// mode 0600]
     #[arg(long, value_name = "GROUP")]
     socket_group: Option<String>,
     /// Mode of the socket, in octal [default: 0600, and 0660 with --socket-group]
@@ -63,13 +64,13 @@ pub struct Agent {
     /// With --enforcer recorded: the file to which schedules are added, each a line of JSON
     #[arg(long, value_name = "FILE", required_if_eq("enforcer", "recorded"))]
     record: Option<PathBuf>,
-    /// The share of a processor for compressing flows, if the policy compresses: idle (the idle share in
-    /// /proc/stat), a number from 0 to 1, or none
+    /// The share of a processor for compressing flows, if the policy compresses: idle (the idle
+    /// share in /proc/stat), a number from 0 to 1, or none
     #[arg(long, value_name = "SHARE", default_value = "idle")]
     cpu: String,
-    /// An address of this host, which tells policies that find coflows by themselves where flows go, and which devices
-    /// are the host's links; may be repeated [default: all addresses of the host but those of loopback, links and
-    /// bridges for containers]
+    /// An address of this host, which tells policies that find coflows by themselves where flows
+    /// go, and which devices are the host's links; may be repeated [default: all addresses of the
+    /// host but those of loopback, links and bridges for containers]
     #[arg(long, value_name = "IP")]
     address: Vec<String>,
     #[command(flatten)]
@@ -186,7 +187,8 @@ impl Agent {
     }
 }
 
-/// How the agent of a port joins the coordinator at an address: with the certificate that is there, or else the token.
+/// How the agent of a port joins the coordinator at an address: with the certificate that is there,
+/// or else the token.
 pub fn joining(
     port: u32,
     coordinator: &str,
@@ -219,7 +221,8 @@ fn group(text: &str) -> Result<u32, Failure> {
     Ok(group.gid.as_raw())
 }
 
-/// The addresses that `--address` names, or else those of this host; and the devices that have them.
+/// The addresses that `--address` names, or else those of this host; and the devices that have
+/// them.
 fn addresses(named: &[String]) -> Result<(Vec<IpAddr>, Vec<String>), Failure> {
     let expected = "an address of IPv4 or IPv6";
     let read = |text: &String| {
@@ -241,8 +244,8 @@ fn addresses(named: &[String]) -> Result<(Vec<IpAddr>, Vec<String>), Failure> {
     Ok((addresses, devices.into_iter().collect()))
 }
 
-/// Whether other hosts reach this one by the address of a device. Bridges for containers have the same addresses on all
-/// hosts.
+/// Whether other hosts reach this one by the address of a device. Bridges for containers have the
+/// same addresses on all hosts.
 fn is_reached(device: &if_addrs::Interface) -> bool {
     let is_bridge =
         ["docker", "br-", "virbr", "cni", "veth"].iter().any(|name| device.name.starts_with(name));

@@ -78,7 +78,8 @@ pub struct Attach {
     /// With --observe: the file for the records, - for standard output
     #[arg(long, value_name = "FILE", default_value = "-", requires = "observe")]
     output: PathBuf,
-    /// With --observe: how often to look; less often where that would take more than a hundredth of a processor
+    /// With --observe: how often to look; less often where that would take more than a hundredth of
+    /// a processor
     #[arg(long, value_name = "TIME", default_value = "20ms", requires = "observe")]
     every: String,
     /// End after this time
@@ -95,11 +96,12 @@ pub struct Attach {
     /// An address of this host; may be repeated [default: all addresses but those of loopback]
     #[arg(long, value_name = "IP", conflicts_with = "observe")]
     address: Vec<String>,
-    /// Mark the packets of flows that have a rate, too, for switches with strict queues: CS7 for those that are served
-    /// first, down to CS1
+    /// Mark the packets of flows that have a rate, too, for switches with strict queues: CS7 for
+    /// those that are served first, down to CS1
     #[arg(long, conflicts_with = "observe")]
     mark: bool,
-    /// Leave connections with this port at an end alone; may be repeated. Those of the coordinator's agents always are
+    /// Leave connections with this port at an end alone; may be repeated. Those of the
+    /// coordinator's agents always are
     #[arg(long, value_name = "N", default_value = "22")]
     except_port: Vec<u16>,
     #[command(flatten)]
@@ -298,7 +300,8 @@ struct Written {
 }
 
 impl Written {
-    /// Writes the records of flows that are over, and of flows that are `open` when the last look is over.
+    /// Writes the records of flows that are over, and of flows that are `open` when the last look
+    /// is over.
     fn write(&mut self, over: &[Over], open: &[Flow]) -> std::io::Result<()> {
         let ended = over.iter().map(|over| (&over.flow, Some(self.began_s + over.end_s)));
         for (flow, end_s) in ended.chain(open.iter().map(|flow| (flow, None))) {

@@ -15,8 +15,8 @@ pub struct Doors {
     /// Maximum number of connections of clients
     #[arg(long, value_name = "N", default_value_t = 1024)]
     max_clients: usize,
-    /// Maximum number of connections of clients from one address (IPv6: from one /64) [default: a quarter of
-    /// --max-clients]
+    /// Maximum number of connections of clients from one address (IPv6: from one /64) [default: a
+    /// quarter of --max-clients]
     #[arg(long, value_name = "N")]
     max_clients_per_peer: Option<usize>,
     #[command(flatten)]
@@ -29,12 +29,12 @@ pub struct AgentDoor {
     /// Maximum number of connections of agents
     #[arg(long, value_name = "N", default_value_t = 16_384)]
     max_agents: usize,
-    /// Maximum number of connections of agents from one address (IPv6: from one /64) [default: a quarter of
-    /// --max-agents]
+    /// Maximum number of connections of agents from one address (IPv6: from one /64) [default: a
+    /// quarter of --max-agents]
     #[arg(long, value_name = "N")]
     max_agents_per_peer: Option<usize>,
-    /// Maximum number of connections, of each kind, that have shown no credential; the oldest make room for others
-    /// [default: half of the maximum of connections of this kind]
+    /// Maximum number of connections, of each kind, that have shown no credential; the oldest make
+    /// room for others [default: half of the maximum of connections of this kind]
     #[arg(long, value_name = "N")]
     max_unauthenticated: Option<usize>,
     /// Time in which a connection has to show a credential, from its beginning on

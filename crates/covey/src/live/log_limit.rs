@@ -1,8 +1,10 @@
-//! A log that outside input cannot flood: of each kind of line one in a minute, then how many more there were.
+//! A log that outside input cannot flood: of each kind of line one in a minute, then how many more
+//! there were.
 //!
-//! Lines are of one kind if they come from one place of the program and say the same of the same port, for the same
-//! reason. Coflows, sessions and addresses, of which outside input can name ever new ones, make no kind.
-//! Lines below the level `info` are not limited: who asks for them wants them all. Refusals have limits of their own.
+//! Lines are of one kind if they come from one place of the program and say the same of the same
+//! port, for the same reason. Coflows, sessions and addresses, of which outside input can name ever
+//! new ones, make no kind. Lines below the level `info` are not limited: who asks for them wants
+//! them all. Refusals have limits of their own.
 
 use std::collections::HashMap;
 use std::fmt::{Debug, Write};

@@ -118,7 +118,8 @@ pub fn runtime_here() -> Result<Runtime, Failure> {
     runtime.map_err(|error| Failure::Other(format!("runtime: {error}")))
 }
 
-/// Completes when the process receives a signal to end, from this call on. It is called in a runtime.
+/// Completes when the process receives a signal to end, from this call on. It is called in a
+/// runtime.
 pub fn asked_to_end() -> impl Future<Output = ()> {
     let signals = (signal(SignalKind::terminate()), signal(SignalKind::interrupt()));
     async move {
@@ -166,8 +167,9 @@ pub fn endpoint(argument: &str, text: &str) -> Result<Endpoint, Failure> {
     Ok(endpoint)
 }
 
-/// Tells the service manager, if there is one, that the process is ready, and from now on that it works, as often as
-/// that wants to hear it. `busy_s` says for how many seconds the process has been at one thing.
+/// Tells the service manager, if there is one, that the process is ready, and from now on that it
+/// works, as often as that wants to hear it. `busy_s` says for how many seconds the process has
+/// been at one thing.
 pub fn tell_service_manager(busy_s: impl Fn() -> f64 + Send + 'static) {
     // Without it there is nobody to tell.
     let tell = |state| _ = sd_notify::notify(&[state]);
@@ -183,7 +185,8 @@ pub fn tell_service_manager(busy_s: impl Fn() -> f64 + Send + 'static) {
     });
 }
 
-/// Messages when the process receives SIGHUP, which asks it to read its credentials again. Must be called in a runtime.
+/// Messages when the process receives SIGHUP, which asks it to read its credentials again. Must be
+/// called in a runtime.
 pub fn asked_to_reload() -> mpsc::Receiver<()> {
     let (sender, receiver) = mpsc::channel(1);
     // Without a handler the signal ends the process.
@@ -201,7 +204,8 @@ pub fn asked_to_reload() -> mpsc::Receiver<()> {
 /// Files that a process needs beside its connections.
 const OTHER_FILES: usize = 64;
 
-/// Raises the limit of open files as far as the system allows, and warns if it is too low for so many connections.
+/// Raises the limit of open files as far as the system allows, and warns if it is too low for so
+/// many connections.
 pub fn check_files(connections: usize) {
     let limit = getrlimit(Resource::Nofile);
     // It may stay as it is: then the warning says so.

@@ -42,7 +42,8 @@ impl Screen {
         queue!(out, BeginSynchronizedUpdate)?;
         for (row, line) in lines.iter().take(rows).enumerate() {
             let line: String = line.chars().take(columns).collect();
-            // The rest of the line goes first, because the cursor may stand on the last column afterwards.
+            // The rest of the line goes first, because the cursor may stand on the last column
+            // afterwards.
             queue!(out, MoveTo(0, row as u16), Clear(ClearType::CurrentLine), Print(line))?;
         }
         if lines.len() < rows {

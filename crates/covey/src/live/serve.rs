@@ -48,17 +48,19 @@ pub struct Serve {
     /// With --init: days for which the certificates are valid, at most until the CA expires
     #[arg(long, value_name = "N", default_value_t = certs::DAYS, requires = "init", help_heading = ONCE)]
     days: u32,
-    /// With --init: file with the key of the CA, best on a medium of its own [default: ca.key in the folder]
+    /// With --init: file with the key of the CA, best on a medium of its own [default: ca.key in
+    /// the folder]
     #[arg(long, value_name = "FILE", requires = "init", help_heading = ONCE)]
     ca_key: Option<PathBuf>,
-    /// With --init: a name or address of a relay, which gets credentials of its own, in a folder relays/NAME
+    /// With --init: a name or address of a relay, which gets credentials of its own, in a folder
+    /// relays/NAME
     #[arg(long, value_name = "NAME", requires = "init", help_heading = ONCE)]
     relay: Vec<String>,
     /// The policy, with parameters that differ from their defaults
     #[arg(long, value_name = "NAME[:key=value,…]", default_value = "covey")]
     policy: String,
-    /// Divide every link among the tenants of tokens by these weights; each has an instance of the policy
-    /// [default: tenants count for nothing]
+    /// Divide every link among the tenants of tokens by these weights; each has an instance of the
+    /// policy [default: tenants count for nothing]
     #[arg(long, value_name = "NAME=WEIGHT,…")]
     tenants: Option<String>,
     /// Number of hosts
@@ -88,8 +90,8 @@ pub struct Serve {
     /// Time without a byte sent after which a flow loses its rate
     #[arg(long, value_name = "TIME", default_value = "1s")]
     idle_after: String,
-    /// Time without a byte sent, though it may send, after which a flow that nobody ends is over; for policies that
-    /// find coflows by themselves
+    /// Time without a byte sent, though it may send, after which a flow that nobody ends is over;
+    /// for policies that find coflows by themselves
     #[arg(long, value_name = "TIME", default_value = "60s")]
     idle: String,
     /// Lease of a coflow whose client does not set one
@@ -111,7 +113,8 @@ pub struct Serve {
     /// Maximum number of flows of a coflow; each takes about 130 bytes of memory
     #[arg(long, value_name = "N", default_value_t = 1_000_000)]
     max_flows: usize,
-    /// Address for probes alone (/livez, /readyz, /metrics) [default: none; clients' address answers them, too]
+    /// Address for probes alone (/livez, /readyz, /metrics) [default: none; clients' address
+    /// answers them, too]
     #[arg(long, value_name = "ADDRESS")]
     health: Option<String>,
     #[command(flatten)]
@@ -331,7 +334,8 @@ fn weights(text: Option<&str>) -> Result<BTreeMap<String, f64>, Failure> {
     Ok(tenants.names().iter().cloned().zip(tenants.weights().iter().copied()).collect())
 }
 
-/// Whenever it is `asked`, reads credentials and settings again. The coordinator was started as the `first` says.
+/// Whenever it is `asked`, reads credentials and settings again. The coordinator was started as the
+/// `first` says.
 async fn reload_when(
     mut asked: mpsc::Receiver<()>,
     credentials: mpsc::Sender<()>,

@@ -49,7 +49,8 @@ enum Action {
         /// The tenant whose coflows it registers [default: one of the token's own name]
         #[arg(long, value_name = "TENANT")]
         tenant: Option<String>,
-        /// What it may have at most, like coflows=50; as often as wanted [default: nothing is limited]
+        /// What it may have at most, like coflows=50; as often as wanted [default: nothing is
+        /// limited]
         #[arg(long, value_name = "LIMIT")]
         limit: Vec<String>,
         /// Time after which it counts no more [default: it does not expire]

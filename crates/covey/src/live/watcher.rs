@@ -34,8 +34,9 @@ pub struct Watcher {
 }
 
 impl Watcher {
-    /// Prints `ready` when all agents have joined, and then `found FROM COFLOW` of flows that are put into a coflow, or
-    /// into another. Tells the coordinator what standard input says: `belongs FROM TO COMMUNITY`.
+    /// Prints `ready` when all agents have joined, and then `found FROM COFLOW` of flows that are
+    /// put into a coflow, or into another. Tells the coordinator what standard input says: `belongs
+    /// FROM TO COMMUNITY`.
     pub fn run(self) -> Result<(), Failure> {
         process::runtime_here()?.block_on(self.watch())
     }

@@ -44,7 +44,8 @@ impl TestFolder {
         fs::read_to_string(self.path(name)).unwrap()
     }
 
-    /// A page as a browser of this width has it after its scripts have run; nothing if there is no Chromium.
+    /// A page as a browser of this width has it after its scripts have run; nothing if there is no
+    /// Chromium.
     pub fn shown(&self, address: &str, width: u32) -> Option<String> {
         let mut chromium = Command::new("chromium");
         chromium.args(["--headless", "--no-sandbox", "--disable-gpu", "--no-first-run"]);

@@ -1,4 +1,5 @@
-//! Certificates of agents and relays that run: they warn before they expire, and read again what has changed.
+//! Certificates of agents and relays that run: they warn before they expire, and read again what
+//! has changed.
 
 use std::fs::{self, File};
 use std::process::{Command, Stdio};

@@ -56,7 +56,8 @@ async fn other_sent(client: &mut Client) -> Option<f64> {
 fn a_loaded_link_makes_compression_pay() {
     let folder = TestFolder::new();
     let coordinator = Coordinator::new(&folder, &["--policy", "fvdf", "--port-rate", "800mbps"]);
-    // With so little of a processor no compressor is as fast as an idle link. Loopback is the link of both hosts.
+    // With so little of a processor no compressor is as fast as an idle link. Loopback is the link
+    // of both hosts.
     let more = ["--enforcer", "recorded", "--cpu", "0.02", "--address", "127.0.0.1"];
     let start = |port: &str| {
         let mut command = agent(&folder, &coordinator, port, &folder.path("data"));

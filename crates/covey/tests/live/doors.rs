@@ -1,4 +1,5 @@
-//! Silent, slow and half-closed connections, in thousands: who shows a credential is served, and probes are answered.
+//! Silent, slow and half-closed connections, in thousands: who shows a credential is served, and
+//! probes are answered.
 //!
 //! `make slow WHAT=door` runs this for a minute and prints its numbers.
 
@@ -46,7 +47,8 @@ impl Flood {
     }
 }
 
-/// What a connection without a credential says at first; it then says a byte each second, or nothing.
+/// What a connection without a credential says at first; it then says a byte each second, or
+/// nothing.
 fn first_words(k: u64) -> &'static [u8] {
     match k % 4 {
         // The beginning of a request, of a handshake, and of a long frame.

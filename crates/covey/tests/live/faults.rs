@@ -363,8 +363,9 @@ fn a_wall_clock_that_jumps_changes_nothing() {
 #[test]
 fn an_agent_notices_that_a_link_is_dead_and_joins_again() {
     let folder = TestFolder::new();
-    // In a network of its own, whose link goes down and up again: no connection is closed. On a busy
-    // machine each program may start late, so every step waits for what the one before it brings.
+    // In a network of its own, whose link goes down and up again: no connection is closed. On a
+    // busy machine each program may start late, so every step waits for what the one before it
+    // brings.
     let script = r#"
         ip link set lo up || exit 77
         "$0" serve --data data --ports 2 --heartbeat 100ms --lost-after 500ms --log warn \

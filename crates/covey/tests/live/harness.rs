@@ -167,7 +167,8 @@ pub struct Flows {
     at: Option<Instant>,
     /// Flows that have begun since the last report, and that no application has named.
     appeared: Vec<Appearance>,
-    /// All flows that no application has named. While no schedule has one, it sends as fast as a link of 1 Gbps.
+    /// All flows that no application has named. While no schedule has one, it sends as fast as a
+    /// link of 1 Gbps.
     unnamed: BTreeSet<FlowName>,
 }
 

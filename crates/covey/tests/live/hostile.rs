@@ -1,4 +1,5 @@
-//! Clients, agents and applications that say anything: the state of the coordinator stays one that it can start with.
+//! Clients, agents and applications that say anything: the state of the coordinator stays one that
+//! it can start with.
 
 use std::collections::BTreeSet;
 use std::process::Stdio;
@@ -205,7 +206,8 @@ fn from_app(random: &mut SplitMix, known: u64) -> FromApp {
     }
 }
 
-/// Sends a message, now and then with some bytes that are others. Returns whether the connection may go on.
+/// Sends a message, now and then with some bytes that are others. Returns whether the connection
+/// may go on.
 async fn send(
     out: &mut (impl AsyncWrite + Unpin),
     message: &impl Message,

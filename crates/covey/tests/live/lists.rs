@@ -42,8 +42,8 @@ fn large() -> &'static [u8] {
     body.leak()
 }
 
-/// Registers at the rate, and tells how long each registration took. In a runtime of its own, so that none waits for a
-/// reader that is at its page.
+/// Registers at the rate, and tells how long each registration took. In a runtime of its own, so
+/// that none waits for a reader that is at its page.
 fn registrations(address: SocketAddr, token: &[u8]) -> Vec<Duration> {
     let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build();
     runtime.expect("a runtime").block_on(async {

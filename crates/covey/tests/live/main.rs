@@ -1,5 +1,5 @@
-//! The live system as processes: a coordinator that is killed, agents that go, disks that fill up, wrong
-//! credentials.
+//! The live system as processes: a coordinator that is killed, agents that go, disks that fill up,
+//! wrong credentials.
 
 #[path = "../common/mod.rs"]
 mod common;

@@ -1,5 +1,5 @@
-//! Flows that applications open otherwise than they are registered, and what agents decide while the coordinator is
-//! stopped.
+//! Flows that applications open otherwise than they are registered, and what agents decide while
+//! the coordinator is stopped.
 
 use std::net::SocketAddr;
 use std::process::Stdio;

@@ -1,4 +1,5 @@
-//! What operators rely on: the audit log, and the metrics that rules, dashboard and documentation name.
+//! What operators rely on: the audit log, and the metrics that rules, dashboard and documentation
+//! name.
 
 use std::collections::BTreeSet;
 use std::fs;

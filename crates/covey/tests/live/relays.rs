@@ -278,7 +278,8 @@ fn each_session_of_a_relay_ends_alone() {
         assert!(matches!(relay.piece(6).await[..], [ToAgent::Welcome(_), ..]));
         until(10, "both join", async || joined(&mut client).await == 2).await;
 
-        // Garbage ends its own session, a hello that comes second does, and so does a port that is not there.
+        // Garbage ends its own session, a hello that comes second does, and so does a port that is
+        // not there.
         relay.said(6, vec![0; 8]).await;
         assert_eq!(relay.heard().await, Some(ToRelay::Close(6)));
         relay.said(6, hello(1)).await;
@@ -288,8 +289,8 @@ fn each_session_of_a_relay_ends_alone() {
         until(10, "one is left", async || joined(&mut client).await == 1).await;
         assert_eq!(metric(&mut client, "covey_refused_garbage_total").await, 1.0);
 
-        // Another session of the port replaces the first, which had not taken its last piece: no reason is given.
-        // Sessions may come in any order of their numbers.
+        // Another session of the port replaces the first, which had not taken its last piece: no
+        // reason is given. Sessions may come in any order of their numbers.
         relay.said(2, hello(0)).await;
         assert_eq!(relay.heard().await, Some(ToRelay::Close(5)));
         assert!(matches!(relay.piece(2).await[..], [ToAgent::Welcome(_), ..]));

@@ -14,8 +14,8 @@ use crate::harness::{Coordinator, Fluid, Killed, Relay, block_on, connect, joine
 const SLOW: [&str; 8] =
     ["--policy", "sebf", "--port-rate", "80kbps", "--lost-after", "600ms", "--heartbeat", "100ms"];
 
-/// A coordinator with three agents, one of them behind a relay. The fourth host has none. Of its four coflows one is
-/// served, one waits for it, one is stalled, and one has no flows.
+/// A coordinator with three agents, one of them behind a relay. The fourth host has none. Of its
+/// four coflows one is served, one waits for it, one is stalled, and one has no flows.
 async fn coflows(folder: &TestFolder, coordinator: &Coordinator) -> Relay {
     let token = token(folder);
     let relay = Relay::new(folder, coordinator.agents);

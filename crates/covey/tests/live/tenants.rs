@@ -44,7 +44,8 @@ async fn register(client: &mut Client, flows: &[(u32, u32)], bytes: f64) -> u64 
     answer.json()["id"].as_u64().unwrap()
 }
 
-/// Registers five coflows of the honest tenant, waits for their ends, and returns their mean completion time.
+/// Registers five coflows of the honest tenant, waits for their ends, and returns their mean
+/// completion time.
 async fn mean_cct_s(client: &mut Client, flows: &[(u32, u32)]) -> f64 {
     let mut ids = Vec::new();
     for _ in 0..5 {

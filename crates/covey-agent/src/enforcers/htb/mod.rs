@@ -55,7 +55,8 @@ impl Shaper for Htb {
     fn shape(&mut self, flows: &ShapedFlows) {
         let ShapedFlows { ends, schedule, joined } = flows;
         let gone = |key: &FlowName| !ends.contains_key(key);
-        // A flow that waits keeps its class: what its socket already holds must go no faster than before.
+        // A flow that waits keeps its class: what its socket already holds must go no faster than
+        // before.
         let idle = |key: &FlowName| !joined && !schedule.contains_key(key);
         let out: Vec<FlowName> = self.tree.flows().filter(|key| gone(key) || idle(key)).collect();
         out.into_iter().for_each(|key| self.tree.remove(key));

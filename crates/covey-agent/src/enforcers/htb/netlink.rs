@@ -1,5 +1,6 @@
-//! Traffic control by netlink: requests as the kernel reads them (`linux/rtnetlink.h`, `linux/pkt_sched.h`,
-//! `linux/pkt_cls.h`), and their socket. No maintained crate has the options of HTB.
+//! Traffic control by netlink: requests as the kernel reads them (`linux/rtnetlink.h`,
+//! `linux/pkt_sched.h`, `linux/pkt_cls.h`), and their socket. No maintained crate has the options
+//! of HTB.
 
 use std::io;
 use std::net::IpAddr;
@@ -139,11 +140,13 @@ impl Attributes<'_> {
     /// HTB qdisc: `default` is the minor number of the class of packets that match no filter.
     pub fn htb(&mut self, default: u32) {
         const INIT: u16 = 2;
-        // Version, rate2quantum (unused: each class sets its quantum), default, debug, direct packets.
+        // Version, rate2quantum (unused: each class sets its quantum), default, debug, direct
+        // packets.
         self.numbers(INIT, &[3, 10, default, 0, 0]);
     }
 
-    /// HTB class: guaranteed and maximum bytes per second. Classes with a lower `prio` borrow first.
+    /// HTB class: guaranteed and maximum bytes per second. Classes with a lower `prio` borrow
+    /// first.
     pub fn htb_class(&mut self, rate: f64, ceil: f64, prio: u32) {
         const PARAMETERS: u16 = 1;
         const RATE: u16 = 6;
@@ -247,12 +250,13 @@ fn ports_at(is_v6: bool) -> i32 {
     if is_v6 { 40 } else { 20 }
 }
 
-/// Bytes that a class sends before the next class of the same priority may borrow: a packet before segmentation.
+/// Bytes that a class sends before the next class of the same priority may borrow: a packet before
+/// segmentation.
 const QUANTUM: u32 = 65_536;
 
-/// How long a class may save up capacity, in seconds. On a busy machine the kernel's timers are late, and without
-/// savings that time would be lost. Sockets send only slightly faster than the class, so savings do not leave in a
-/// burst.
+/// How long a class may save up capacity, in seconds. On a busy machine the kernel's timers are
+/// late, and without savings that time would be lost. Sockets send only slightly faster than the
+/// class, so savings do not leave in a burst.
 const BURST_S: f64 = 0.02;
 /// Bytes of a packet without offload.
 const PACKET: f64 = 1600.0;
@@ -274,7 +278,8 @@ pub struct Netlink {
 
 /// Maximum time for an answer. The kernel answers at once or never.
 const PATIENCE: Duration = Duration::from_secs(5);
-/// Maximum number of requests in a packet: both they and their answers fit into a socket's default buffers.
+/// Maximum number of requests in a packet: both they and their answers fit into a socket's default
+/// buffers.
 const MAX_REQUESTS: usize = 256;
 
 impl Netlink {
@@ -292,8 +297,8 @@ impl Netlink {
         Ok(netdevice::name_to_index(&any, name)? as i32)
     }
 
-    /// Sends requests, which the kernel carries out in order. Returns the first error; the kernel carries out the
-    /// other requests all the same.
+    /// Sends requests, which the kernel carries out in order. Returns the first error; the kernel
+    /// carries out the other requests all the same.
     pub fn send(&mut self, batch: &mut Batch) -> io::Result<()> {
         let mut failed = Ok(());
         let total = batch.begins.len();
@@ -342,8 +347,8 @@ impl Netlink {
         Ok(root)
     }
 
-    /// Reads answers, up to the one to the request numbered `last`. The outer error is the socket's, the inner one
-    /// the kernel's.
+    /// Reads answers, up to the one to the request numbered `last`. The outer error is the
+    /// socket's, the inner one the kernel's.
     fn await_answer(
         &mut self,
         last: u32,

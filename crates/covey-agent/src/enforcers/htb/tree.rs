@@ -1,5 +1,6 @@
-//! The tree of queues on a device: a class for the link, and in it a class for each flow and one for all other
-//! traffic (CODA §5.2: leaves enforce the rates of flows, the root finds a packet's leaf).
+//! The tree of queues on a device: a class for the link, and in it a class for each flow and one
+//! for all other traffic (CODA §5.2: leaves enforce the rates of flows, the root finds a packet's
+//! leaf).
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::io;
@@ -18,14 +19,16 @@ const OTHERS: u32 = TREE | 2;
 const FIRST_FLOW: u16 = 16;
 const END_FLOW: u16 = 0xfff0;
 
-/// Share of the link that is guaranteed to other traffic. TCP acknowledgements and the connection to the coordinator
-/// are in it, so other traffic also has the highest priority for spare capacity.
+/// Share of the link that is guaranteed to other traffic. TCP acknowledgements and the connection
+/// to the coordinator are in it, so other traffic also has the highest priority for spare capacity.
 const OTHERS_SHARE: f64 = 0.05;
-/// The queue of other traffic: how long its packets may wait in seconds, and its minimum length in bytes.
+/// The queue of other traffic: how long its packets may wait in seconds, and its minimum length in
+/// bytes.
 const QUEUE_S: f64 = 0.02;
 const MIN_QUEUE: f64 = 262_144.0;
 
-/// Bytes that the link carries for a byte of a flow: a full packet of 1,514 bytes holds 1,448 bytes of the flow.
+/// Bytes that the link carries for a byte of a flow: a full packet of 1,514 bytes holds 1,448 bytes
+/// of the flow.
 pub const HEADERS: f64 = 1514.0 / 1448.0;
 
 /// Tables of filters for IPv4 and IPv6: protocol, and number of the table.
@@ -61,11 +64,12 @@ pub struct Tree {
 }
 
 impl Tree {
-    /// Makes the tree on a device whose link carries `link` bytes per second. Replaces a tree that an agent has left
-    /// behind.
+    /// Makes the tree on a device whose link carries `link` bytes per second. Replaces a tree that
+    /// an agent has left behind.
     ///
     /// # Errors
-    /// When there is no such device, another program's queueing discipline is on it, or the user may not do this.
+    /// When there is no such device, another program's queueing discipline is on it, or the user
+    /// may not do this.
     pub fn make(device: &str, link: f64) -> io::Result<Tree> {
         let mut netlink = Netlink::open()?;
         let number = netlink.device(device)?;

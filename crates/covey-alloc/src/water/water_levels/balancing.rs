@@ -9,7 +9,8 @@ use crate::water::links::{Links, precedence};
 use crate::water::rows::Form;
 
 impl WaterLevels {
-    /// Adds up what the flows attached to a link count for: differences of weights of any size are not exact.
+    /// Adds up what the flows attached to a link count for: differences of weights of any size are
+    /// not exact.
     pub(super) fn weigh_own(&mut self, bundles: &Bundles, link: usize) {
         if bundles.have_weights() {
             self.links.own[link] = self.attached[link].iter().map(|&it| bundles.weight(it)).sum();
@@ -32,8 +33,8 @@ impl WaterLevels {
         self.lower(bundles, link, others);
     }
 
-    /// Raises a link's level to about `raised`, where other links limit flows that use `others`. Bundles for
-    /// which another link is lower then are attached to that one.
+    /// Raises a link's level to about `raised`, where other links limit flows that use `others`.
+    /// Bundles for which another link is lower then are attached to that one.
     fn raise(&mut self, bundles: &mut Bundles, link: usize, mut raised: f64, mut others: f64) {
         let (level, free) = (self.links.level[link], self.links.free[link]);
         // Its own level does not count while others are sought that are lower.
@@ -69,18 +70,20 @@ impl WaterLevels {
         self.raise_own(link, level, raised);
         self.links.used[link] = others + self.links.own[link] * raised;
         self.set_level(link, raised);
-        // A newcomer may have lowered the level below that of other flows that cross the link, and have left since.
+        // A newcomer may have lowered the level below that of other flows that cross the link, and
+        // have left since.
         if self.rows.form == Form::Paths && self.links.others[link] > raised {
             self.lower(bundles, link, others);
         }
     }
 
-    /// Lowers a link's level to where its use is right. Bundles that had more by other links, which use
-    /// `others` in all, are attached to this one.
+    /// Lowers a link's level to where its use is right. Bundles that had more by other links, which
+    /// use `others` in all, are attached to this one.
     fn lower(&mut self, bundles: &mut Bundles, link: usize, others: f64) {
         let (level, free, own) =
             (self.links.level[link], self.links.free[link], self.links.own[link]);
-        // At least that: if only the flows attached here had less, or all flows that cross the link had the same.
+        // At least that: if only the flows attached here had less, or all flows that cross the link
+        // had the same.
         let alone = if own > 0.0 { (free - others) / own } else { 0.0 };
         let mut lowered = alone.max(free / self.links.count[link]);
         let mut highest = self.find_higher(bundles, link, lowered);
@@ -121,8 +124,8 @@ impl WaterLevels {
         self.links.used[link] = rest + weight * lowered;
     }
 
-    /// Makes `moving` the bundles that cross a link and have a rate above `level` by another one. Returns a bound of
-    /// the rates of the others.
+    /// Makes `moving` the bundles that cross a link and have a rate above `level` by another one.
+    /// Returns a bound of the rates of the others.
     fn find_higher(&mut self, bundles: &Bundles, link: usize, level: f64) -> f64 {
         let WaterLevels { links, crossing, rows, moving, .. } = self;
         moving.clear();

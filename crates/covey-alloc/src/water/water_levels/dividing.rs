@@ -1,5 +1,5 @@
-//! Links that are divided in proportion to what flows count for, instead of fairly: a link's level is what is free of it
-//! over what all flows there count for.
+//! Links that are divided in proportion to what flows count for, instead of fairly: a link's level
+//! is what is free of it over what all flows there count for.
 
 use super::WaterLevels;
 use crate::water::bundles::Bundles;
@@ -14,7 +14,8 @@ impl WaterLevels {
         self.rows.form = Form::None;
     }
 
-    /// Works out the levels of links that have other flows than before, and attaches bundles to the lowest.
+    /// Works out the levels of links that have other flows than before, and attaches bundles to the
+    /// lowest.
     pub(super) fn divide(&mut self, bundles: &mut Bundles) {
         let Some(mut divided) = self.divided.take() else { return };
         let Divided { weights, changed } = &mut divided;

@@ -36,7 +36,8 @@ impl WaterLevels {
         self.rounds = 0;
     }
 
-    /// Attaches all bundles, none of which is attached, to the links that are full first if all rates rise evenly.
+    /// Attaches all bundles, none of which is attached, to the links that are full first if all
+    /// rates rise evenly.
     fn fill_links(&mut self, bundles: &mut Bundles) {
         let WaterLevels { links, attached, crossing, rows, filling, limited, .. } = self;
         if bundles.have_weights() {

@@ -4,7 +4,8 @@ use super::*;
 use covey_core::LinkId;
 use covey_core::SplitMix;
 
-/// Rates of flows on paths over links that carry 1: all rise evenly until a link is full, then those of the others.
+/// Rates of flows on paths over links that carry 1: all rise evenly until a link is full, then
+/// those of the others.
 fn filled(paths: &[&[u32]], links: usize) -> Vec<f64> {
     let mut rates = vec![None; paths.len()];
     while rates.contains(&None) {

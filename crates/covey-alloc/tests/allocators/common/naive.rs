@@ -24,7 +24,8 @@ pub fn by_tenant(world: &World, plans: &[TenantPlan]) -> Option<Vec<f64>> {
     by_tenant_after(world, plans, &mut Vec::new())
 }
 
-/// Like [`by_tenant`], under strict layers, if flows of tenants ran before, as [`rates_after`] has it.
+/// Like [`by_tenant`], under strict layers, if flows of tenants ran before, as [`rates_after`] has
+/// it.
 pub fn by_tenant_after(
     world: &World,
     plans: &[TenantPlan],

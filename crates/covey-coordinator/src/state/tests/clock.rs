@@ -100,7 +100,8 @@ impl Run {
         }
     }
 
-    /// Hosts send for a step, up to the moment `s`. Flows are named by their ids, in the order of registration.
+    /// Hosts send for a step, up to the moment `s`. Flows are named by their ids, in the order of
+    /// registration.
     fn send(&mut self, s: f64) {
         let sizes: Vec<f64> = COFLOWS.iter().flat_map(|(flows, _)| *flows).map(|it| it.2).collect();
         let now = self.at(s);
@@ -127,7 +128,8 @@ impl Run {
         }
     }
 
-    /// Runs to the end. Returns what agents were told, and the times of the ends after their arrivals.
+    /// Runs to the end. Returns what agents were told, and the times of the ends after their
+    /// arrivals.
     fn run(mut self) -> (Vec<Told>, Vec<f64>) {
         let mut next = 0;
         for step in 0..20_000 {

@@ -1,5 +1,5 @@
-//! Ids of flows: given once, the same after each reading of a journal, and known to agents before they are
-//! used.
+//! Ids of flows: given once, the same after each reading of a journal, and known to agents before
+//! they are used.
 
 use covey_api::{CoflowSpec, Flow, Move, Update};
 use covey_core::{Fabric, Time};

@@ -76,7 +76,8 @@ fn a_token_is_for_who_begins_and_is_signed_for_the_other_side() {
     let of = key(0, 0);
     assert_eq!(shown(&mut core, 0, of, PUSHED), signed(1, PUSHED, of));
     assert_eq!(shown(&mut core, 1, of, PULLED), signed(0, PULLED, of));
-    // The agent of another port, or of the wrong end; a flow or a coflow that does not exist; what would be an id or a number elsewhere.
+    // The agent of another port, or of the wrong end; a flow or a coflow that does not exist; what
+    // would be an id or a number elsewhere.
     for (port, key, direction) in [
         (2, of, PUSHED),
         (1, of, PUSHED),

@@ -1,6 +1,6 @@
-//! Histories of concurrent clients, agents, failures of the journal and crashes are linearizable: each operation takes
-//! effect at one instant between its call and its answer (Herlihy and Wing, 1990). The search is that of Wing and Gong
-//! (1993), with the memory of Lowe (2017).
+//! Histories of concurrent clients, agents, failures of the journal and crashes are linearizable:
+//! each operation takes effect at one instant between its call and its answer (Herlihy and Wing,
+//! 1990). The search is that of Wing and Gong (1993), with the memory of Lowe (2017).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -48,8 +48,8 @@ enum Seen {
     Acknowledged,
 }
 
-/// One operation of a history. Instants are counted; an operation may be answered at the instant of its call, and no
-/// other operation is called then.
+/// One operation of a history. Instants are counted; an operation may be answered at the instant of
+/// its call, and no other operation is called then.
 #[derive(Debug, Clone)]
 struct Operation {
     what: What,
@@ -190,7 +190,8 @@ impl Model {
 fn is_linearizable(history: &[Operation], ids: &BTreeMap<u64, (u64, u32)>) -> bool {
     let answered = history.iter().enumerate().filter(|(_, it)| it.answer.is_some());
     let all = answered.fold(0_u128, |set, (k, _)| set | 1 << k);
-    // The coflow of a key. A registration that was not answered may have had its effect all the same.
+    // The coflow of a key. A registration that was not answered may have had its effect all the
+    // same.
     let coflow_of = |key: u64| {
         let of_key =
             history.iter().filter(|it| matches!(it.what, What::Register(of, _) if of == key));
@@ -410,8 +411,8 @@ impl World {
         self.follow();
     }
 
-    /// The process is killed when the disk has so many more records. Agents tell the next one what was not
-    /// acknowledged.
+    /// The process is killed when the disk has so many more records. Agents tell the next one what
+    /// was not acknowledged.
     fn crash(&mut self, policy: &str, count: usize) {
         self.on_disk.extend(self.to_write.drain(..count).map(|(_, record)| record));
         self.to_write.clear();

@@ -27,8 +27,8 @@ fn sends(core: &mut CoordinatorState, number: u64, bytes: f64, now_s: f64) {
     core.heard(0, sent, Time::from_secs(now_s));
 }
 
-/// What is decided at `now_s`. Agents apply schedules so many seconds later. Returns the flows that are taken, and
-/// those that are let go.
+/// What is decided at `now_s`. Agents apply schedules so many seconds later. Returns the flows that
+/// are taken, and those that are let go.
 fn decided(core: &mut CoordinatorState, now_s: f64, late_s: f64) -> (Vec<u64>, Vec<u64>) {
     let (mut taken, mut released) = (Vec::new(), Vec::new());
     core.decide(Time::from_secs(now_s)).expect("a plan");
@@ -72,8 +72,8 @@ fn a_flow_that_is_shorter_than_decisions_take_is_left_alone() {
     appears(&mut core, 1, 1.0);
     // Nothing is known of delays: it is scheduled at once.
     assert_eq!(decided(&mut core, 1.0, 0.08), (vec![1], vec![]));
-    // The newest value counts an eighth: 10 ms. Four decisions take as long as 40,000 bytes on a link of a megabyte per
-    // second.
+    // The newest value counts an eighth: 10 ms. Four decisions take as long as 40,000 bytes on a
+    // link of a megabyte per second.
     assert!((core.decision_s() - 0.01).abs() < 1e-9, "{}", core.decision_s());
     sends(&mut core, 1, 50_000.0, 3.0);
     appears(&mut core, 2, 3.0);
@@ -92,7 +92,8 @@ fn where_decisions_have_become_late_short_flows_are_let_go() {
     appears(&mut core, 1, 1.0);
     appears(&mut core, 2, 1.0);
     assert_eq!(decided(&mut core, 1.0, 0.8), (vec![1, 2], vec![]));
-    // A tenth of a second in the mean: during four decisions a link of a megabyte per second carries 400,000 bytes.
+    // A tenth of a second in the mean: during four decisions a link of a megabyte per second
+    // carries 400,000 bytes.
     assert!((core.decision_s() - 0.1).abs() < 1e-9, "{}", core.decision_s());
     sends(&mut core, 1, 190_000.0, 3.0);
     sends(&mut core, 2, 210_000.0, 3.0);

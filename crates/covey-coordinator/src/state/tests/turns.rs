@@ -62,7 +62,8 @@ fn an_agent_hears_when_the_coflows_that_are_open_there_have_their_turns() {
     let first = turns(&open(&mut core, 0, 0));
     assert_eq!(first, [CoflowTurn { coflow: 0, layer: 0, dag: 0, depth: 0, left: 1e9 }]);
     assert_eq!(turns(&open(&mut core, 0, 1))[0].dag, 1);
-    // The agent of another port has asked for nothing, and the one that sends hears of another queue.
+    // The agent of another port has asked for nothing, and the one that sends hears of another
+    // queue.
     let sent = covey_proto::Sent { key: key(0).into(), bytes: 1e9, wire: 1e9 };
     core.heard(0, FromAgent::Sent(vec![sent]), Time::ZERO);
     let fallen = turns(&settle(&mut core, 0.0).1);
@@ -73,8 +74,8 @@ fn an_agent_hears_when_the_coflows_that_are_open_there_have_their_turns() {
     assert_eq!(turns(&open(&mut core, 0, 0)), []);
 }
 
-/// Coflows 0 and 1 are sent from port 0, coflow 2 from port 1, all to port 3. Coflow 0 has the receiving port, and has
-/// passed it on to coflow 1 when it ended.
+/// Coflows 0 and 1 are sent from port 0, coflow 2 from port 1, all to port 3. Coflow 0 has the
+/// receiving port, and has passed it on to coflow 1 when it ended.
 fn passed(is_last: bool) -> CoordinatorState {
     let mut core = core(POLICY, &[&[(0, 3)], &[(0, 3)], &[(1, 3)]]);
     for (port, coflow) in [(0, 0), (0, 1), (1, 2)] {
@@ -183,7 +184,8 @@ fn an_agent_that_never_applies_a_schedule_holds_a_port_for_a_while_and_others_ha
     register(&mut core, 2, 0.0);
     let near = |rate: f64, expected: f64| (rate - expected).abs() < 1.0;
     assert!(near(held(&mut core, 0.0), 2e6 / 3.0));
-    // Each has a third. The liar's coflow ends and another one, so that the third should have all: it has what is left.
+    // Each has a third. The liar's coflow ends and another one, so that the third should have all:
+    // it has what is left.
     core.request(9, Request::Remove { id: 0 }, Time::from_secs(0.1));
     core.request(9, Request::Remove { id: 2 }, Time::from_secs(0.1));
     let mut rate = 0.0;

@@ -9,10 +9,11 @@
 //!
 //! - A flow with a rate by *water level* alone is attached to the link that limits it.
 //! - A flow with a rate of its *own* has a private limit, whose level is the sum of all its rates.
-//! - A flow with a rate in *proportion* to its bytes left alone (Λ) is not attached: see [`proportional`](super::proportional).
-//!   A flow that also has, or had, a rate of its own keeps its share in proportion: it sends at the rates that the
-//!   allocator has booked. What it has sent beyond the scale counts towards `y` when shares are decided again: for flows
-//!   whose own rate has stopped, when a flow of the coflow ends; for all flows, before the policy looks.
+//! - A flow with a rate in *proportion* to its bytes left alone (Λ) is not attached: see
+//!   [`proportional`](super::proportional). A flow that also has, or had, a rate of its own keeps
+//!   its share in proportion: it sends at the rates that the allocator has booked. What it has sent
+//!   beyond the scale counts towards `y` when shares are decided again: for flows whose own rate
+//!   has stopped, when a flow of the coflow ends; for all flows, before the policy looks.
 
 use std::cell::Cell;
 
@@ -142,7 +143,8 @@ impl Fluid {
         self.proportional.are_raised()
     }
 
-    /// Seconds for which raised flows have sent since the last call, over the `scale`. Their bytes are written back.
+    /// Seconds for which raised flows have sent since the last call, over the `scale`. Their bytes
+    /// are written back.
     pub(crate) fn take_unreported(&mut self, scale: f64) -> f64 {
         self.proportional.take_unreported(scale)
     }
@@ -308,8 +310,8 @@ impl Fluid {
         self.longest.set(self.longest.get().carry(now, || self.fastest()));
     }
 
-    /// Makes all levels zero until there are levels again. The flows stay attached, so a coflow that
-    /// is served on and off costs a step for each link, not for each flow.
+    /// Makes all levels zero until there are levels again. The flows stay attached, so a coflow
+    /// that is served on and off costs a step for each link, not for each flow.
     fn pause(&mut self, now: Time) {
         for link in 0..self.links {
             self.services.round(link, now);
@@ -358,7 +360,8 @@ impl Fluid {
         }
     }
 
-    /// Attaches a flow without a private limit to the link that limits it, if it is attached elsewhere.
+    /// Attaches a flow without a private limit to the link that limits it, if it is attached
+    /// elsewhere.
     fn attach_to_limit(
         &mut self,
         demand: &Demand,
@@ -376,7 +379,8 @@ impl Fluid {
         }
     }
 
-    /// Takes over the flows' own rates and those of compression. A flow gets a private limit with its first one.
+    /// Takes over the flows' own rates and those of compression. A flow gets a private limit with
+    /// its first one.
     fn follow_single_rates(
         &mut self,
         demand: &Demand,
@@ -406,7 +410,8 @@ impl Fluid {
         }
     }
 
-    /// Rounds what is left of a flow with a private limit, so that errors do not add up where flows take turns.
+    /// Rounds what is left of a flow with a private limit, so that errors do not add up where flows
+    /// take turns.
     fn round_left(&mut self, progress: &Progress, limit: usize, now: Time) {
         let Some(flow) = self.private.flow(limit).filter(|_| progress.scale == 1.0) else { return };
         if let Some(left) = self.services.missing(flow.position, now) {
@@ -415,7 +420,8 @@ impl Fluid {
         }
     }
 
-    /// Takes a private limit from a flow that has no rate of its own any more, but not where shares are held as booked.
+    /// Takes a private limit from a flow that has no rate of its own any more, but not where shares
+    /// are held as booked.
     fn end_if_stopped(
         &mut self,
         demand: &Demand,
@@ -440,7 +446,8 @@ impl Fluid {
         self.vacate(limit);
     }
 
-    /// Gives a private limit the level of all rates of its flow together. `levels` are those of links.
+    /// Gives a private limit the level of all rates of its flow together. `levels` are those of
+    /// links.
     fn set_private_level(
         &mut self,
         demand: &Demand,

@@ -1,11 +1,13 @@
 //! Rates in proportion to the bytes left of each flow.
 //!
-//! A flow's rate is `y Λ`. Here `y = left / scale`, and Λ is the least level of its links. All flows that one link limits
-//! end at the same moment, whatever their sizes: `scale / Λ` seconds from now. So only these seconds are kept of a
-//! link. As they pass, each of its flows sends the part of its bytes left that has passed of them.
+//! A flow's rate is `y Λ`. Here `y = left / scale`, and Λ is the least level of its links. All
+//! flows that one link limits end at the same moment, whatever their sizes: `scale / Λ` seconds
+//! from now. So only these seconds are kept of a link. As they pass, each of its flows sends the
+//! part of its bytes left that has passed of them.
 //!
-//! The flows that end last have the lowest level. While all flows do, only the scale falls, however many they are.
-//! Flows that end earlier are *raised*: they also send beyond the scale, which a read subtracts from their `y`.
+//! The flows that end last have the lowest level. While all flows do, only the scale falls, however
+//! many they are. Flows that end earlier are *raised*: they also send beyond the scale, which a
+//! read subtracts from their `y`.
 
 use covey_alloc::CoflowAllocation;
 use covey_core::state::Progress;
@@ -18,7 +20,8 @@ pub(crate) struct Proportional {
     lowest: f64,
     /// Seconds until the first end of a flow; infinite if there is none.
     first_s: f64,
-    /// Seconds until the flows end that a local link limits; empty when all flows have the lowest level.
+    /// Seconds until the flows end that a local link limits; empty when all flows have the lowest
+    /// level.
     seconds: Vec<f64>,
     /// The link that limits each flow, if some flows are raised.
     limits: Vec<OptionalIndex>,
@@ -94,8 +97,8 @@ impl Proportional {
     /// Writes back the bytes sent in `dt` seconds.
     pub(super) fn advance(&mut self, demand: &Demand, progress: &mut Progress, dt: f64) {
         let before = progress.scale;
-        // At its end the coflow has nothing left. But a scale of zero would lose the flows that have yet to start, and
-        // time decides which flows end, not bytes.
+        // At its end the coflow has nothing left. But a scale of zero would lose the flows that
+        // have yet to start, and time decides which flows end, not bytes.
         progress.scale = (before - dt * self.lowest).max(before * f64::EPSILON);
         let any_ends = self.first_s <= dt;
         self.first_s -= dt;
@@ -121,7 +124,8 @@ impl Proportional {
         }
         let sent = self.used.iter().map(|used| used * dt / progress.scale);
         for ((left, sent), count) in progress.link_left.iter_mut().zip(sent).zip(demand.count()) {
-            // Where all flows have ended nothing is left, whatever rounding has made of what they used.
+            // Where all flows have ended nothing is left, whatever rounding has made of what they
+            // used.
             *left = if *count > 0 { *left * scales - sent } else { *left };
         }
     }
@@ -163,7 +167,8 @@ mod tests {
         (state, coflow, running)
     }
 
-    /// One link limits a flow, which ends in 8 seconds, and none the other. Nobody has the lowest level.
+    /// One link limits a flow, which ends in 8 seconds, and none the other. Nobody has the lowest
+    /// level.
     fn one_raised(demand: &Demand, position: usize) -> Proportional {
         let links = demand.links().len();
         let limit = demand.ends(position).1;

@@ -53,7 +53,8 @@ impl Source {
         })
     }
 
-    /// Asks for something that may change, which needs the right to operate. The answer is an object.
+    /// Asks for something that may change, which needs the right to operate. The answer is an
+    /// object.
     pub async fn change<T: DeserializeOwned>(
         &self,
         method: &str,
@@ -73,7 +74,8 @@ impl Source {
         }
     }
 
-    /// Asks for everything, with at most so many coflows and agents. The error says why there is no answer.
+    /// Asks for everything, with at most so many coflows and agents. The error says why there is no
+    /// answer.
     pub async fn ask(&self, max: usize) -> Result<Facts, String> {
         let asked = timeout(PATIENCE, self.ask_all(max)).await;
         asked.unwrap_or_else(|_| {

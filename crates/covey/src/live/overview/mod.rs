@@ -1,4 +1,5 @@
-//! What a coordinator, its coflows, agents and relays do: as `covey status` and `covey top` show it.
+//! What a coordinator, its coflows, agents and relays do: as `covey status` and `covey top` show
+//! it.
 
 mod facts;
 mod lines;

@@ -10,7 +10,8 @@ use super::facts::Facts;
 /// What coflows are sorted by; ties by number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, ValueEnum)]
 pub enum Order {
-    /// Those that need somebody first: stalled, then unused, then waiting, then served; each the oldest first
+    /// Those that need somebody first: stalled, then unused, then waiting, then served; each the
+    /// oldest first
     Trouble,
     /// Highest rate first
     Rate,

@@ -1,6 +1,7 @@
 //! Quantities for people, short enough for a column.
 
-/// A number with three digits that count, and a unit of these, each a thousand times the one before.
+/// A number with three digits that count, and a unit of these, each a thousand times the one
+/// before.
 fn scaled(mut value: f64, units: &[&str]) -> String {
     let mut unit = 0;
     while value >= 999.5 && unit + 1 < units.len() {

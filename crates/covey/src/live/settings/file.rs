@@ -92,7 +92,8 @@ impl File {
         Ok(File { path: path.to_owned(), sections })
     }
 
-    /// Refuses sections that no command has, options that a command does not have, and values of a wrong type.
+    /// Refuses sections that no command has, options that a command does not have, and values of a
+    /// wrong type.
     pub fn check(&self, program: &Command) -> Result<(), Failure> {
         let mut all: Vec<&Section> = self.sections.iter().collect();
         all.sort_by_key(|section| section.line);

@@ -1,8 +1,9 @@
 //! Options of the live system's commands from the environment and from a file.
 //!
-//! What a command line does not say comes from an environment variable, and otherwise from the section of the file
-//! that has the command's name. It becomes an argument as if the user had written it, so that every check of arguments
-//! holds for it, too. Nothing here names an option: all are found by walking the arguments that the parser knows.
+//! What a command line does not say comes from an environment variable, and otherwise from the
+//! section of the file that has the command's name. It becomes an argument as if the user had
+//! written it, so that every check of arguments holds for it, too. Nothing here names an option:
+//! all are found by walking the arguments that the parser knows.
 
 mod environment;
 mod file;
@@ -37,8 +38,8 @@ fn config_option() -> Arg {
         .help_heading(ONCE)
 }
 
-/// Runs a command line with what it does not say itself from the environment and from a file. An error about a setting
-/// says where that stands.
+/// Runs a command line with what it does not say itself from the environment and from a file. An
+/// error about a setting says where that stands.
 pub fn with_settings(
     program: Command,
     arguments: Vec<OsString>,
@@ -52,8 +53,9 @@ pub fn with_settings(
     run(&program, &arguments).map_err(|failure| locate(&given, failure))
 }
 
-/// What the command line of this process says of its command, with the settings that the environment and the file have
-/// now. `run` gets that; an error about a setting says where that stands.
+/// What the command line of this process says of its command, with the settings that the
+/// environment and the file have now. `run` gets that; an error about a setting says where that
+/// stands.
 pub fn read_again<T>(
     program: &Command,
     run: impl FnOnce(&ArgMatches) -> Result<T, Failure>,
@@ -121,7 +123,8 @@ fn complete(
     Ok((arguments, given))
 }
 
-/// What a command line says of its command, whatever is missing or wrong. `None` if it asks for help.
+/// What a command line says of its command, whatever is missing or wrong. `None` if it asks for
+/// help.
 fn said(program: &Command, arguments: &[OsString]) -> Option<ArgMatches> {
     let lenient = program.clone().ignore_errors(true);
     let (_, said) = lenient.try_get_matches_from(arguments).ok()?.remove_subcommand()?;

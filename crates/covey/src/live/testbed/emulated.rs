@@ -38,8 +38,8 @@ impl Emulated {
         Ok(Emulated { lab, port_rate, background_rate: link * background, stop })
     }
 
-    /// Replays a workload that is folded to the hosts under a policy or [`TCP`](covey_reproduce::plan::TCP). Its bytes compress
-    /// to `ratio` of their size.
+    /// Replays a workload that is folded to the hosts under a policy or
+    /// [`TCP`](covey_reproduce::plan::TCP). Its bytes compress to `ratio` of their size.
     pub fn replay(
         &self,
         workload: &Workload,

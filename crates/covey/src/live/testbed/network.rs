@@ -30,16 +30,17 @@ pub struct NetworkOptions {
     /// Speed of each host's link, in and out
     #[arg(long, value_name = "RATE", default_value = "100mbps")]
     link: String,
-    /// The network: big-switch, or leaf-spine:leaves=4,spines=2,hosts=4[,uplink=RATE,place=spread], whose
-    /// leaves choose among spines by a hash of addresses and ports
+    /// The network: big-switch, or leaf-spine:leaves=4,spines=2,hosts=4[,uplink=RATE,place=spread],
+    /// whose leaves choose among spines by a hash of addresses and ports
     #[arg(long, value_name = "FABRIC", default_value = BIG_SWITCH)]
     fabric: String,
-    /// Strict queues at the links' ends, as a switch has them, 2 to 8: marked packets go to the queue
-    /// of their mark, plain ones to the first [default: a queue for each class selector, plain
-    /// packets last]
+    /// Strict queues at the links' ends, as a switch has them, 2 to 8: marked packets go to the
+    /// queue of their mark, plain ones to the first [default: a queue for each class selector,
+    /// plain packets last]
     #[arg(long, value_name = "N")]
     switch_queues: Option<u32>,
-    /// Have switches mark packets that have waited longer than this (ECN, as TCN does it), like 14ms
+    /// Have switches mark packets that have waited longer than this (ECN, as TCN does it), like
+    /// 14ms
     #[arg(long, value_name = "TIME")]
     ecn: Option<String>,
     /// Traffic that belongs to nobody, as a share of each link, like 50%: datagrams at a constant
@@ -52,7 +53,8 @@ pub struct NetworkOptions {
 pub struct Emulation {
     /// Its links.
     pub links: Links,
-    /// The same network with the speeds that flows have there, for the simulator: traces are placed already.
+    /// The same network with the speeds that flows have there, for the simulator: traces are placed
+    /// already.
     pub simulated: String,
     /// Speed of the ports, in bytes of flows per second.
     pub port_rate: f64,

@@ -17,7 +17,8 @@ const STREAM: &str = "stream";
 /// The policy that finds coflows by itself.
 pub const CODA: &str = "coda";
 
-/// The policy of a coordinator that is told the coflows of flows, for one that would have applications name them.
+/// The policy of a coordinator that is told the coflows of flows, for one that would have
+/// applications name them.
 pub fn told(spec: &str) -> Option<String> {
     let (name, settings) = spec.split_once(':')?;
     let is_named = |item: &str| {
