@@ -328,26 +328,12 @@ fn lines_are_short() {
     assert!(long.is_empty(), "these lines have more than 120 columns:\n{long}");
 }
 
-/// The files in a folder and below with this ending.
-fn files(folder: &Path, ending: &str, found: &mut Vec<PathBuf>) {
-    for entry in fs::read_dir(folder).unwrap() {
-        let path = entry.unwrap().path();
-        if path.is_dir() {
-            files(&path, ending, found);
-        } else if path.extension().is_some_and(|it| it == ending) {
-            found.push(path);
-        }
-    }
-}
-
 /// Tables, drawings, and words that are longer than half a line may be longer.
 #[test]
 fn comments_are_short() {
-    let mut all = Vec::new();
-    files(&top().join("crates"), "rs", &mut all);
     let mut long = String::new();
-    for path in all {
-        let text = fs::read_to_string(&path).unwrap();
+    for path in files("crates").into_iter().filter(|path| path.extension() == Some("rs".as_ref())) {
+        let text = fs::read_to_string(top().join(&path)).unwrap();
         for (number, line) in (1..).zip(text.lines()) {
             let is_prose = line.trim_start().starts_with("//") && !line.contains(['|', '─']);
             let has_long_word = line.split_whitespace().any(|word| word.chars().count() > 50);

@@ -15,7 +15,7 @@ use covey_core::{Entry, Rule};
 /// flows. A flow's rate is
 ///
 /// > least water level of its links + (what is left of it) × (its level by bytes left) + its single
-/// rates
+/// > rates
 ///
 /// The *water level* of a link is the rate that the link allows each of the coflow's flows.
 #[derive(Debug, Default)]

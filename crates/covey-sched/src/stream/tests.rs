@@ -177,10 +177,10 @@ fn random_jobs(random: &mut SplitMix, count: usize) -> Vec<Job> {
     (0..count).map(|_| job(random)).collect()
 }
 
-/// Two worlds: the same flows at ports 0 to 5, beside different flows of the same coflows at 6 and
-/// 7. What a receiver at 4 or 5 decides, and when, is the same, as no sender and no link has to do
-/// with both. Relays are off here: at which times the simulator looks at them follows the bytes of
-/// the whole coflow, and would show as rounding.
+/// Two worlds: the same flows at ports 0 to 5, beside different flows of the same coflows at ports
+/// 6 and 7. What a receiver at 4 or 5 decides, and when, is the same, as no sender and no link has
+/// to do with both. Relays are off here: at which times the simulator looks at them follows the
+/// bytes of the whole coflow, and would show as rounding.
 #[test]
 fn what_a_receiver_cannot_know_does_not_change_its_decisions() {
     let mut random = SplitMix::new(11);
