@@ -28,7 +28,8 @@ def run(*arguments: str, **how) -> subprocess.CompletedProcess[str]:
 def test_it_compares_policies():
     ran = run("compare", "builtin:fb-like", "--policies", "fair,sebf")
     assert (ran.returncode, ran.stderr) == (0, "")
-    means = {line.split()[0]: line.split()[1] for line in ran.stdout.splitlines() if line.strip()}
+    rows = [line.split() for line in ran.stdout.splitlines()]
+    means = {row[0]: row[1] for row in rows if len(row) > 1}
     compared = covey.compare("builtin:fb-like", "fair,sebf", progress=False)
     for policy in ("fair", "sebf"):
         cct = compared[policy].summary()["cct_s"]["mean"]
