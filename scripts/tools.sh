@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
-# Installs the programs with which `make test` checks flow records and pages: nfdump, softflowd, iproute2 and Chromium.
+# Installs the programs with which `make test` checks flow records, pages and units: nfdump, softflowd, iproute2,
+# Chromium and systemd-analyze.
 # Says what it left out where there is neither root nor apt-get; exit status 1 then.
 set -euo pipefail
 
 missing=()
-for pair in nfdump:nfdump nfcapd:nfdump softflowd:softflowd ss:iproute2 chromium:chromium; do
+for pair in nfdump:nfdump nfcapd:nfdump softflowd:softflowd ss:iproute2 chromium:chromium \
+    systemd-analyze:systemd; do
     command -v "${pair%:*}" >/dev/null || missing+=("${pair#*:}")
 done
 [[ ${#missing[@]} -gt 0 ]] || exit 0

@@ -6,19 +6,20 @@ use std::thread;
 /// A task, which stores its result itself.
 pub type Task<'a> = Box<dyn FnOnce() + Send + 'a>;
 
-/// Runs all tasks, at most `jobs` at a time. They start in their order.
+/// Runs all tasks, at most `jobs` at a time. They start in their order. The caller's thread runs
+/// tasks, too, so that one job needs no other thread.
 pub fn run(tasks: Vec<Task<'_>>, jobs: usize) {
     let threads = jobs.min(tasks.len());
     let tasks = Mutex::new(tasks.into_iter());
     let next = || tasks.lock().unwrap_or_else(PoisonError::into_inner).next();
-    thread::scope(|scope| {
-        for _ in 0..threads {
-            scope.spawn(|| {
-                while let Some(task) = next() {
-                    task();
-                }
-            });
+    let work = || {
+        while let Some(task) = next() {
+            task();
         }
+    };
+    thread::scope(|scope| {
+        (1..threads).for_each(|_| drop(scope.spawn(work)));
+        work();
     });
 }
 

@@ -5,24 +5,24 @@ use covey_conformance::others_do_not_matter;
 use covey_core::Fabric;
 use covey_trace::{Coflow, Workload};
 use proptest::prelude::*;
-use proptest::test_runner::RngSeed;
 
 /// Whether a policy has state for the whole network by definition: time slots, ports drawn from one
 /// sequence of random numbers, priorities that grow with every arrival, what is compressed decided
-/// at every arrival, or a time scale learned from all flows.
+/// at every arrival, or a time scale learned from all flows. Nor does it hold where flows are
+/// compressed while they are sent: their proportions shift with time, and rates follow them when a
+/// coflow is decided again, which rounding may bring about.
 fn is_exempt(spec: &str) -> bool {
     let has_slots = spec.starts_with("philae") && !spec.contains("queues=strict");
     let is_random = spec.contains("ports=random");
     let grows = spec.starts_with("fvdf") && !spec.contains("logbase=1");
-    let decides_again = spec.starts_with("fvdf")
-        && !spec.contains("bandwidth=capacity")
-        && !spec.contains("overlap=true");
+    let decides_again = spec.starts_with("fvdf") && !spec.contains("bandwidth=capacity");
+    let shifts = spec.contains("overlap=true");
     let learns = spec.starts_with("coda") && !spec.contains("labels=true");
-    has_slots || is_random || grows || decides_again || learns
+    has_slots || is_random || grows || decides_again || shifts || learns
 }
 
 /// The exempt policies, with other parameters that are not exempt.
-const INSTEAD: [&str; 11] = [
+const INSTEAD: [&str; 10] = [
     "coda:labels=true,q1=2B,E=2,K=4,flow_q1=0.5B,delta=0",
     "philae:queues=strict",
     "philae:thin=2,q1=2B,order=B,pilots=flows:0.5,queues=strict",
@@ -32,7 +32,6 @@ const INSTEAD: [&str; 11] = [
     "philae-oracle:thin=2,q1=2B,E=2,K=4,order=A,queues=strict",
     "philae-oracle:thin=1,q1=2B,share=equal,size=left,contention=all,queues=strict",
     "fvdf:codec=32bps:0.5,logbase=1,bandwidth=capacity",
-    "fvdf:codec=32bps:0.5,overlap=true,logbase=1",
     "fifo:share=madd,compress=32bps:0.5",
 ];
 
@@ -65,9 +64,17 @@ fn no_look_at_relays_comes_with_the_end_of_a_coflow() {
     check_beside(trace, 6, (4, 5.433452388081437, 11.831414499308725), spec);
 }
 
+/// Flows are looked at when their group has sent some bytes, which is when it stops. Whether
+/// rounding makes the look come then, or once it sends again, must not matter.
+#[test]
+fn a_look_at_flows_comes_when_their_group_stops() {
+    let trace = include_str!("data/stopped_at_a_look.jsonl");
+    let spec = "coda:labels=true,q1=2B,E=2,K=4,flow_q1=0.5B,delta=0";
+    check_beside(trace, 6, (0, 0.8716653021788369, 0.01), spec);
+}
+
 proptest! {
-    // One seed: with others rounding decides, now and then, which of two things is first.
-    #![proptest_config(ProptestConfig { rng_seed: RngSeed::Fixed(1), ..crate::common::cases(200) })]
+    #![proptest_config(crate::common::cases(200))]
 
     #[test]
     fn events_on_other_ports_do_not_matter(

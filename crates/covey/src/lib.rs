@@ -24,6 +24,7 @@ mod invocation;
 mod live;
 mod output;
 mod policies;
+#[cfg_attr(target_family = "wasm", path = "progress_lines.rs")]
 mod progress;
 mod quantity;
 mod reproduce;

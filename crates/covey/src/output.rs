@@ -1,9 +1,7 @@
 //! Output of results: standard output and files.
 
 use std::ffi::OsStr;
-use std::fs;
 use std::io::{self, BufWriter, ErrorKind, Write};
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 
 use covey_trace::Workload;
@@ -39,9 +37,7 @@ pub fn check_format(option: &str, path: &Path, endings: &[&str]) -> Result<(), F
 
 /// Refuses a file that is the one which is read, also by a link.
 pub fn check_apart(option: &str, path: &Path, input: &str) -> Result<(), Failure> {
-    let file = |path: &Path| Some(fs::metadata(path).ok()?).filter(fs::Metadata::is_file);
-    let same = file(path).zip(file(Path::new(input)));
-    if same.is_some_and(|(a, b)| (a.dev(), a.ino()) == (b.dev(), b.ino())) {
+    if path.is_file() && same_file::is_same_file(path, input).unwrap_or(false) {
         let found = format!("'{}', which is read", path.display());
         return Err(Failure::argument(option, "another file than the input", found));
     }

@@ -249,19 +249,14 @@ impl Sent<'_> {
             // The time does not depend on the number of calls.
             return self.when_sent(id, None, bytes - ended, horizon);
         }
-        let (mut sent, mut rate, mut fastest) = (0.0, 0.0, 0.0);
+        let (mut sent, mut rate, mut fastest) = (ended, 0.0, 0.0);
         for &id in present {
             let (of_one, fastest_of_one) = self.pace_and_fastest(id);
             sent += of_one.sent;
             rate += of_one.rate;
             fastest += fastest_of_one;
         }
-        let (missing, now) = (bytes - ended - sent, self.now());
-        let at = |rate: f64| if rate > 0.0 { now + missing / rate } else { Time::NEVER };
-        if missing <= 0.0 {
-            Due::at(now, now)
-        } else {
-            Due { time: at(rate), earliest: at(fastest) }
-        }
+        let when = |rate: f64| Pace { sent, rate }.when(bytes, self.now());
+        Due { time: when(rate), earliest: when(fastest) }
     }
 }

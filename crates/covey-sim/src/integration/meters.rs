@@ -5,7 +5,7 @@
 use covey_core::state::{CoflowState, State};
 use covey_core::{CoflowId, Demand, LinkId, Time, min_by_lane};
 
-use super::readings::ROUNDING;
+use super::readings::Pace;
 
 /// One meter a coflow, which is on if thresholds are set or the policy waits for bytes of the
 /// coflow through a link.
@@ -160,14 +160,7 @@ impl Meters {
             return Time::NEVER;
         }
         let l = state.coflow(id).demand().local(link.index());
-        let missing = bytes - meter.sent[l];
-        if missing <= ROUNDING * bytes {
-            meter.since
-        } else if meter.rate[l] > 0.0 {
-            meter.since + missing / meter.rate[l]
-        } else {
-            Time::NEVER
-        }
+        meter.pace(l).when(bytes, meter.since)
     }
 
     /// A coflow sends nothing from `now` on.
@@ -246,10 +239,14 @@ impl Meter {
         }
     }
 
+    /// What is sent through a link, up to `since`.
+    fn pace(&self, l: usize) -> Pace {
+        Pace { sent: self.sent[l], rate: self.rate[l] }
+    }
+
     /// Whether the next threshold is reached at a link at `now`, up to which all is counted.
     fn is_due(&self, l: usize, now: Time) -> bool {
-        let missing = self.threshold[l] - self.sent[l];
-        missing <= 0.0 || self.rate[l] > 0.0 && (self.since + missing / self.rate[l]).due(now)
+        self.pace(l).when(self.threshold[l], self.since).due(now)
     }
 
     fn find_next(&mut self) {

@@ -8,8 +8,8 @@ use covey_core::{CoflowId, Time};
 use super::integrator::FlowAt;
 
 /// The part of a number of bytes by which a sum may miss it: less is rounding. Policies compare
-/// bytes with a larger tolerance. Without this one, a flow that ends where a threshold is may leave
-/// the sum just below it for good.
+/// bytes with a larger tolerance. Without this one, a flow that ends or stops where a threshold is may
+/// leave the sum just below it for good.
 pub(super) const ROUNDING: f64 = 1e-10;
 
 /// Bytes sent up to now, and bytes per second from now on.
@@ -20,13 +20,17 @@ pub(crate) struct Pace {
 }
 
 impl Pace {
+    /// Whether `bytes` have been sent, but for rounding. Infinitely many never have.
+    pub fn has_sent(self, bytes: f64) -> bool {
+        self.sent >= bytes * (1.0 - ROUNDING)
+    }
+
     /// The time at which `bytes` will have been sent if the rate stays.
     pub fn when(self, bytes: f64, now: Time) -> Time {
-        let missing = bytes - self.sent;
-        if missing <= ROUNDING * bytes {
+        if self.has_sent(bytes) {
             now
         } else if self.rate > 0.0 {
-            now + missing / self.rate
+            now + (bytes - self.sent) / self.rate
         } else {
             Time::NEVER
         }

@@ -229,7 +229,7 @@ impl Tallies {
     ) -> Due {
         let Some(tally) = self.find(id, link) else { return Due::NEVER };
         let tally = &self.all[tally as usize];
-        let enough = bytes - ROUNDING * bytes;
+        let enough = bytes * (1.0 - ROUNDING);
         let earliest = || {
             let seen = tally.seen.get();
             seen.at + (enough - seen.sent).max(0.0) / tally.fastest
@@ -239,7 +239,7 @@ impl Tallies {
         }
         let pace = tally.pace(now, services);
         tally.seen.set(Seen { sent: pace.sent, at: now });
-        if pace.sent >= enough {
+        if pace.has_sent(bytes) {
             return Due::at(now, now);
         }
         Due { time: pace.when(bytes, now), earliest: earliest() }

@@ -21,6 +21,7 @@ use covey_alloc::{CoflowAllocation, FlowRate};
 use covey_core::state::Progress;
 use covey_core::{Demand, Time, rounded_bytes};
 
+use super::super::readings::Pace;
 use super::super::services::Services;
 use super::longest::Longest;
 use super::private::{Private, PrivateLimits};
@@ -117,14 +118,7 @@ impl Fluid {
 
     /// The time at which the coflow will have sent `bytes` if rates stay.
     pub(crate) fn when_sent(&self, bytes: f64) -> Time {
-        let missing = bytes - self.sent;
-        if missing <= 0.0 {
-            self.anchor
-        } else if self.rate > 0.0 {
-            self.anchor + missing / self.rate
-        } else {
-            Time::NEVER
-        }
+        Pace { sent: self.sent, rate: self.rate }.when(bytes, self.anchor)
     }
 
     /// Whether some flows send out of proportion to their bytes left while others send in

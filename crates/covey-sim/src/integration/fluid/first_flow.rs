@@ -5,13 +5,13 @@ use covey_core::state::CoflowState;
 
 use super::super::readings::Pace;
 use super::coflow_fluid::Fluid;
-use super::longest::{First, when};
+use super::longest::First;
 
 impl Fluid {
     /// The time at which the first flow of `coflow`, which may have ended, will have sent `bytes`
     /// if rates stay. The time need not be exact if it is not earlier than the `horizon`.
     pub(crate) fn when_flow_sent(&self, coflow: &CoflowState, bytes: f64, horizon: Time) -> Time {
-        if coflow.finished_longest() >= bytes {
+        if (Pace { sent: coflow.finished_longest(), rate: 0.0 }).has_sent(bytes) {
             return self.anchor;
         }
         let longest = self.longest.get();
@@ -27,9 +27,9 @@ impl Fluid {
     /// of bytes sent by a flow at the anchor.
     fn find_first(&self, coflow: &CoflowState, bytes: f64) -> First {
         let paces = coflow.demand().active().map(|position| self.pace(coflow, position));
-        paces.fold(First { time: Time::NEVER, most: 0.0 }, |first, Pace { sent, rate }| First {
-            time: first.time.min(when(sent, bytes, rate, self.anchor)),
-            most: first.most.max(sent),
+        paces.fold(First { time: Time::NEVER, most: 0.0 }, |first, pace| First {
+            time: first.time.min(pace.when(bytes, self.anchor)),
+            most: first.most.max(pace.sent),
         })
     }
 

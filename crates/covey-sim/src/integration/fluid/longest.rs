@@ -8,6 +8,8 @@
 
 use covey_core::Time;
 
+use super::super::readings::Pace;
+
 /// The first flow that will have sent a number of bytes.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct First {
@@ -38,7 +40,8 @@ impl Longest {
         if self.asked != Some(bytes) {
             return None;
         }
-        let bound = || when(self.most, bytes, self.fastest, self.as_of);
+        let fastest = Pace { sent: self.most, rate: self.fastest };
+        let bound = || fastest.when(bytes, self.as_of);
         self.found.or_else(|| Some(bound()).filter(|bound| *bound > horizon))
     }
 
@@ -61,16 +64,5 @@ impl Longest {
         }
         let most = self.most + self.fastest * (now - self.as_of).max(0.0);
         Longest { found: None, most, as_of: now, fastest: fastest(), ..self }
-    }
-}
-
-/// The time at which a flow that has `sent` some bytes at the time `as_of` will have sent `bytes`.
-pub(super) fn when(sent: f64, bytes: f64, rate: f64, as_of: Time) -> Time {
-    if sent >= bytes {
-        as_of
-    } else if rate > 0.0 {
-        as_of + (bytes - sent) / rate
-    } else {
-        Time::NEVER
     }
 }
