@@ -89,6 +89,8 @@
 //! - `driver`: a scheduling round. It tells a policy what happens in a [`World`], asks for its
 //!   plan, and has an allocator decide the rates of the [`Traffic`].
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod all_flows;
 mod allocator;
 mod classes;

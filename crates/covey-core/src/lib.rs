@@ -28,6 +28,8 @@
 //! - `policy`: the policy traits, their events, and views.
 //! - `tenants`: a policy for each tenant.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod compression;
 pub mod demand;
 mod fabric;

@@ -17,6 +17,8 @@
 //! This crate does no I/O and reads no clock, and the same flows give the same groups on every
 //! machine.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod accuracy;
 #[cfg(test)]
 mod agreement;

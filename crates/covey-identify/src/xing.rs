@@ -54,7 +54,7 @@ pub(crate) fn diagonal(pairs: &Pairs) -> (Matrix, u64) {
     let n = squares.len() as f64;
     let mean =
         |a: &Vector| squares.iter().map(|q| q.dot(a).sqrt().max(MIN_DISTANCE)).sum::<f64>() / n;
-    let objective = |a: &Vector| same.dot(a) - mean(a).ln();
+    let objective = |a: &Vector| same.dot(a) - libm::log(mean(a));
     let mut a = Vector::repeat(1.0);
     let mut value = objective(&a);
     for step in 1..=MAX_STEPS {
@@ -62,7 +62,7 @@ pub(crate) fn diagonal(pairs: &Pairs) -> (Matrix, u64) {
         for q in &squares {
             let distance = q.dot(&a).sqrt().max(MIN_DISTANCE);
             first += q * (0.5 / (distance * n));
-            second += q * q.transpose() * (0.25 / (distance.powi(3) * n));
+            second += q * q.transpose() * (0.25 / (distance * distance * distance * n));
         }
         let mean = mean(&a);
         let mut gradient = same - first / mean;
@@ -78,7 +78,7 @@ pub(crate) fn diagonal(pairs: &Pairs) -> (Matrix, u64) {
         let damped = hessian + Matrix::identity() * (1e-9 * (1.0 + hessian.trace()));
         let Some(cholesky) = damped.cholesky() else { return (Matrix::from_diagonal(&a), step) };
         let direction = cholesky.solve(&gradient);
-        let halvings = (0..40).map(|k| 0.5_f64.powi(k));
+        let halvings = (0..40).map(|k| libm::exp2(-f64::from(k)));
         let better = halvings.map(|t| (a - direction * t).map(at_least_0)).find_map(|next| {
             let there = objective(&next);
             (there < value).then_some((next, there))
@@ -105,7 +105,7 @@ pub(crate) fn full(pairs: &Pairs, start: &Matrix) -> (Matrix, u64) {
     let same = pairs.same_moments();
     let objective = |matrix: &Matrix| {
         let (mean, derivative) = pairs.spread(matrix);
-        (matrix.dot(&same) - mean.ln(), same - derivative / mean)
+        (matrix.dot(&same) - libm::log(mean), same - derivative / mean)
     };
     let mut matrix = *start;
     let mut rate = 1.0;
@@ -191,7 +191,7 @@ mod tests {
         let (diagonal, _) = diagonal(&pairs);
         let (full, _) = full(&pairs, &diagonal);
         let same = pairs.same_moments();
-        let objective = |a: &Matrix| a.dot(&same) - pairs.spread(a).0.ln();
+        let objective = |a: &Matrix| a.dot(&same) - libm::log(pairs.spread(a).0);
         assert!(objective(&full) < objective(&diagonal));
     }
 }

@@ -173,7 +173,7 @@ impl<K: Named> Service<K> {
         queue: u32,
         view: &View<'_, K>,
     ) -> bool {
-        plan.set_weight(queue, self.queues.factor.powi(-(queue as i32)));
+        plan.set_weight(queue, libm::pow(self.queues.factor, -f64::from(queue)));
         let Lineage { external, internal } = view.lineage(coflow);
         let rank = Rank::of_numbers(queue, [external, internal.into()], view.order(coflow));
         self.ranks.put(plan, coflow, rank, self.share)

@@ -68,7 +68,7 @@ impl LocalPolicy for AaloNode {
             |queue: usize| link.seen.iter().find(|seen| seen.thresholds_reached == queue);
         let firsts = (0..self.queues.count).filter_map(|queue| {
             let seen = first_of(queue as usize)?;
-            Some((seen.coflow, self.queues.factor.powi(-(queue as i32))))
+            Some((seen.coflow, libm::pow(self.queues.factor, -f64::from(queue))))
         });
         parts.extend(firsts.take(if self.strict { 1 } else { usize::MAX }));
         let sum: f64 = parts.iter().map(|(_, weight)| weight).sum();

@@ -7,6 +7,8 @@
 //! order), [`sampling`] (pilot flows and size estimates). [`stream`] has the state machine of a
 //! receiver that decides alone.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod bssi;
 mod coda;
 pub mod contention;

@@ -58,13 +58,13 @@ impl Queues {
         if queue + 1 >= self.count {
             f64::INFINITY
         } else {
-            self.first_limit * self.factor.powi(queue as i32)
+            self.first_limit * libm::pow(self.factor, f64::from(queue))
         }
     }
 
     /// Width of a queue. The last one has the width that it would have if another followed.
     pub fn span(&self, queue: u32) -> f64 {
-        let limit = |queue: u32| self.first_limit * self.factor.powi(queue as i32);
+        let limit = |queue: u32| self.first_limit * libm::pow(self.factor, f64::from(queue));
         if queue == 0 { limit(0) } else { limit(queue) - limit(queue - 1) }
     }
 

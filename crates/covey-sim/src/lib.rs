@@ -1,5 +1,7 @@
 //! An exact, event-driven fluid simulator of coflows.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 pub mod bound;
 mod calendar;
 mod dags;

@@ -10,6 +10,8 @@
 //! [`Receiver`] is a state machine without clock and I/O. The policy `stream` of `covey-sched` runs
 //! one for each coflow at each port in simulation, and `covey-client` runs them on real hosts.
 
+#![cfg_attr(not(test), deny(clippy::disallowed_methods))]
+
 mod escape;
 mod ids;
 mod receiver;

@@ -72,7 +72,7 @@ impl Rules {
     /// The weight W = max(1, a·ln(m + 1)) of Eq. 4. Without the lower limit, two known sub-coflows
     /// would promote a coflow.
     pub fn weight(&self, others: u32) -> f64 {
-        (self.weight * f64::from(others).ln_1p()).max(1.0)
+        (self.weight * libm::log1p(f64::from(others))).max(1.0)
     }
 
     /// The condition h = n_ended/n + n/X of a coflow (Eq. 3, over τ), with X in megabytes; at most

@@ -56,7 +56,7 @@ impl Sizes {
         }
         let none = Sent { within: 0.0, beyond: 0.0, at: now };
         let sent = self.0.entry(tenant.cloned()).or_insert(none);
-        let kept = 0.5_f64.powf((now - sent.at).max(0.0) / HALF_S);
+        let kept = libm::exp2(-(now - sent.at).max(0.0) / HALF_S);
         sent.within = sent.within * kept + within;
         sent.beyond = sent.beyond * kept + beyond;
         sent.at = now;

@@ -180,7 +180,11 @@ impl DataUnit {
             "t" => ("T", 4),
             _ => return None,
         };
-        Some(DataUnit { prefix: base.powi(power), usual: format!("{usual}{binary}"), word })
+        Some(DataUnit {
+            prefix: libm::pow(base, f64::from(power)),
+            usual: format!("{usual}{binary}"),
+            word,
+        })
     }
 
     /// The end of the message for a unit that stands for bits and for bytes.

@@ -406,7 +406,7 @@ impl<K: Knowledge> Priorities<K> {
     fn rank(&mut self, group: CoflowId, view: &View<'_, K>, plan: &mut Plan<K>) {
         let Some(Seat { coflow, flow_queue }) = self.seat_of(group) else { return };
         let (queue, (first, second), _) = self.precedence(coflow);
-        plan.set_weight(queue, self.coflow_queues.factor.powi(-(queue as i32)));
+        plan.set_weight(queue, libm::pow(self.coflow_queues.factor, -f64::from(queue)));
         let keys = [first, u64::from(second) << 32 | u64::from(flow_queue)];
         let rank = Rank::of_numbers(queue, keys, view.order(group));
         self.ranks.put(plan, group, rank, Share::MAX_MIN);

@@ -101,7 +101,7 @@ impl Labels {
             }
             let count = before.len() + 1 + behind.len();
             let room = rest / (count as Label + 1);
-            if (count as f64) < DENSEST.powi(bits as i32) && room > 1 {
+            if (count as f64) < libm::pow(DENSEST, f64::from(bits)) && room > 1 {
                 let all = before.iter().rev().chain([&coflow]).chain(behind.iter());
                 for (k, other) in (1..).zip(all) {
                     self.of[other.index()] = min + k * room;

@@ -47,7 +47,7 @@ fn thresholds(settings: &Settings) -> Result<Vec<f64>, SpecError> {
     let (first, factor) = (settings.size("q1")?, settings.number("E", 1.01, 1e6)?);
     let text = settings.text("thresholds");
     if text == "exponential" {
-        return Ok((0..queues as i32 - 1).map(|k| first * factor.powi(k)).collect());
+        return Ok((1..queues).map(|k| first * libm::pow(factor, k as f64 - 1.0)).collect());
     }
     let sizes: Result<Vec<f64>, QuantityError> = text.split('/').map(units::parse_size).collect();
     let bad = |hint: &str| {

@@ -50,7 +50,7 @@ fn first_weights(links: &Links) -> Vec<f64> {
         let length = |&j: &u32| links.jobs[j as usize].length;
         let longest = jobs.iter().map(length).fold(0.0, f64::max);
         for j in jobs {
-            weights[*j as usize] = (length(j) / longest).powi(4);
+            weights[*j as usize] = libm::pow(length(j) / longest, 4.0);
         }
         normalise(&mut weights, jobs);
     }
@@ -61,7 +61,7 @@ fn first_weights(links: &Links) -> Vec<f64> {
 fn shift(weights: &mut [f64], bounds: &[f64], jobs: &[u32], step: f64) {
     let longest = jobs.iter().map(|&j| bounds[j as usize]).fold(0.0, f64::max);
     for &j in jobs {
-        weights[j as usize] *= (step * (bounds[j as usize] / longest - 1.0)).exp();
+        weights[j as usize] *= libm::exp(step * (bounds[j as usize] / longest - 1.0));
     }
     normalise(weights, jobs);
 }
