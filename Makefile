@@ -13,7 +13,7 @@ lint: export PYO3_NO_PYTHON := 1
 lint: export PYO3_BUILD_EXTENSION_MODULE := 1
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test rust python jvm spark-demo wheel slow lint wasm instructions measure fuzz picture picture-check fabric-picture bpf
+.PHONY: help demo test rust python jvm spark-demo wheel static playground site slow lint wasm instructions measure fuzz picture picture-check bpf
 
 # Prints how long a recipe took.
 SHELL := bash
@@ -52,8 +52,6 @@ measure: ## Make the measurements of a page in docs/ (WHAT=policies, TRACE=file,
 lint: ## Check format, lints, documentation and dependencies; a warning is an error
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	@# As `make demo` builds it: without the live system.
-	cargo clippy --locked --package covey --no-default-features -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps
 	@# The advisories come from a database on the network.
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --locked check; \
@@ -74,15 +72,26 @@ fuzz: ## Feed garbage to the readers of traces, topologies, flow records, event 
 wheel: ## Build the wheel with the Python package and the command covey into dist
 	scripts/wheel.sh dist
 
+static: ## Build the programs that need no library of the system into dist, and a Debian package of covey
+	scripts/static.sh
+	BINARY=dist/covey scripts/deb.sh
+
+playground: ## Build the page that simulates in a browser into dist/playground, and try it there; needs npm and Chromium
+	scripts/playground.sh
+	cargo build --locked --release --package covey --no-default-features
+	scripts/playground-test.sh dist/playground $(CARGO_TARGET_DIR)/release/covey
+
+site: ## Build the documentation with search, and with the playground if it was built, into dist/site
+	cargo doc --locked --workspace --no-deps
+	scripts/site.sh
+
 spark-demo: ## Run small joins of Spark beside a large one on shaped links, with and without Covey; needs root, BPF, Java 17 and Maven
 	cargo build --locked --release --package covey
 	examples/spark/demo.py $(CARGO_TARGET_DIR)/release/covey
 
-picture: ## Make the picture in README.md; needs Chromium
+picture: ## Make the picture in README.md; needs Chromium. With the Facebook trace (TRACE=file) that in docs/fabrics.md, too
 	scripts/picture.sh
-
-fabric-picture: ## Make the picture in docs/fabrics.md; needs the Facebook trace (TRACE=file)
-	scripts/fabric-picture.sh $(TRACE)
+	$(if $(TRACE),scripts/fabric-picture.sh $(TRACE))
 
 picture-check: ## Check that the pictures in README.md and docs/fabrics.md show what the code draws now
 	scripts/picture.sh --check

@@ -15,8 +15,7 @@ let worker = new Worker("worker.js", { type: "module" });
 function run(command) {
   return new Promise((resolve) => {
     running = resolve;
-    const busy = { ...at("progress"), hidden: false };
-    at("progress").hidden = busy.hidden;
+    at("progress").hidden = false;
     at("progress").removeAttribute("value");
     at("stop").disabled = false;
     document.querySelectorAll("form button:not(#stop)").forEach((it) => (it.disabled = true));
@@ -83,13 +82,14 @@ function compare(event) {
   const boxes = document.querySelectorAll("#policies input:checked");
   const others = at("others").value.split(/,(?=\s*[a-z][\w-]*(?:[:,\s]|$))/).map((it) => it.trim());
   const policies = [...[...boxes].map((it) => it.value), ...others.filter(Boolean)];
-  const isOwn = at("own").checked;
+  const trace = document.querySelector("input[name=trace]:checked").value;
+  const isOwn = trace === "file";
   if (isOwn && files.size === 0) {
     at("status").className = "wrong";
     at("status").textContent = "Choose a file first.";
     return;
   }
-  const command = ["compare", ...(isOwn ? own() : ["builtin:fb-like"])];
+  const command = ["compare", ...(isOwn ? own() : [trace])];
   if (policies.length) command.push("--policies", policies.join(","));
   if (at("rate").value.trim()) command.push("--port-rate", at("rate").value.trim());
   show([...command, "--report", "report.html"]);

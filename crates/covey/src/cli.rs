@@ -13,6 +13,7 @@ use crate::identify::Identify;
 use crate::output;
 use crate::policies::Policies;
 use crate::reproduce::Reproduce;
+use crate::shell::{Completions, Man};
 use crate::simulate::Simulate;
 use crate::trace::Trace;
 use crate::usage;
@@ -22,7 +23,7 @@ use crate::whatif::WhatIf;
 #[derive(Debug, Parser)]
 #[command(
     name = "covey",
-    version,
+    version = env!("COVEY_VERSION"),
     after_help = after_help()
 )]
 struct Cli {
@@ -42,6 +43,8 @@ enum Command {
     Identify(Identify),
     #[command(name = "whatif")]
     WhatIf(WhatIf),
+    Completions(Completions),
+    Man(Man),
     #[cfg(feature = "live")]
     #[command(flatten)]
     Live(crate::live::Command),
@@ -100,10 +103,6 @@ fn parse_and_run(program: &clap::Command, arguments: &[OsString]) -> Result<(), 
 
 impl Command {
     /// Runs the command, which is one of `program`.
-    #[cfg_attr(
-        not(feature = "live"),
-        expect(unused_variables, reason = "only settings ask for it")
-    )]
     fn run(self, program: &clap::Command) -> Result<(), Failure> {
         match self {
             Command::Compare(compare) => compare.run(),
@@ -115,6 +114,8 @@ impl Command {
             Command::Trace(trace) => trace.run(),
             Command::Identify(identify) => identify.run(),
             Command::WhatIf(whatif) => whatif.run(),
+            Command::Completions(completions) => completions.run(program),
+            Command::Man(man) => man.run(program),
             #[cfg(feature = "live")]
             Command::Live(live) => live.run(program),
         }

@@ -28,6 +28,7 @@ mod policies;
 mod progress;
 mod quantity;
 mod reproduce;
+mod shell;
 mod simulate;
 mod trace;
 mod transform;

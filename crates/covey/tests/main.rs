@@ -21,6 +21,7 @@ mod outputs;
 mod page;
 mod perfetto;
 mod reproduce;
+mod shell;
 mod suggestions;
 mod testbed;
 mod units;

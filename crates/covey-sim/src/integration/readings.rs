@@ -8,8 +8,8 @@ use covey_core::{CoflowId, Time};
 use super::integrator::FlowAt;
 
 /// The part of a number of bytes by which a sum may miss it: less is rounding. Policies compare
-/// bytes with a larger tolerance. Without this one, a flow that ends or stops where a threshold is may
-/// leave the sum just below it for good.
+/// bytes with a larger tolerance. Without this one, a flow that ends or stops where a threshold is
+/// may leave the sum just below it for good.
 pub(super) const ROUNDING: f64 = 1e-10;
 
 /// Bytes sent up to now, and bytes per second from now on.
