@@ -18,7 +18,6 @@ from lib.network import HOSTS, SWITCH, Network, run  # noqa: E402
 
 MASTER = f"spark://{SWITCH}:7077"
 IDLE_AFTER = "200ms"
-PASSWORD = "covey-demo"
 CORES = 4
 QUICK = "-XX:TieredStopAtLevel=1 -XX:+UseSerialGC"
 
@@ -154,10 +153,6 @@ class Coordinator:
         self._words += ["--idle-after", IDLE_AFTER]
         self.agents: list[subprocess.Popen[str]] = []
         run(covey, "serve", "--data", folder, "--init", "--name", SWITCH, "--agent", "0-2")
-        # The JVM of a driver trusts whom its trust store holds.
-        self._trusted = folder / "trusted.p12"
-        what = ["-noprompt", "-alias", "covey", "-storepass", PASSWORD, "-storetype", "PKCS12"]
-        run("keytool", "-importcert", *what, "-file", folder / "ca.pem", "-keystore", self._trusted)
         self.start()
 
     def start(self) -> None:
@@ -179,8 +174,8 @@ class Coordinator:
             "spark.covey.coordinator": f"https://{SWITCH}:{self._port}",
             "spark.covey.hosts": ",".join(f"{Network.address(k)}={k}" for k in range(HOSTS)),
             "spark.covey.token.file": self._folder / "token",
-            "spark.driver.extraJavaOptions": f"{QUICK} -Djavax.net.ssl.trustStore={self._trusted}"
-            f" -Djavax.net.ssl.trustStorePassword={PASSWORD}",
+            "spark.covey.ca.file": self._folder / "ca.pem",
+            "spark.driver.extraJavaOptions": QUICK,
         }
 
     def attach(self) -> None:

@@ -15,7 +15,7 @@ With --check the queries of TPC-H run in all modes of the plug-in on fast links,
 agent and the coordinators are killed; their results are compared. With --overhead a join runs in
 random order in three modes, and the times are compared with those without the plug-in.
 
-Needs Linux, root, iproute2, util-linux, BPF, Java 17 with keytool, Maven, and what pip fetches. All
+Needs Linux, root, iproute2, util-linux, BPF, Java 17, Maven, and what pip fetches. All
 else is gone at the end.
 """
 
@@ -53,7 +53,7 @@ MODES = ("off", "label")
 
 def missing() -> list[str]:
     """Return what the machine lacks."""
-    commands = ["ip", "tc", "nsenter", "java", "keytool", "mvn"]
+    commands = ["ip", "tc", "nsenter", "java", "mvn"]
     lacks = [command for command in commands if not shutil.which(command)]
     return lacks if os.geteuid() == 0 else ["root", *lacks]
 

@@ -15,6 +15,7 @@ import java.util.concurrent.Callable;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
+import org.covey.client.Authority;
 import org.covey.client.Coordinator;
 
 /** The program {@code covey}, which the variable COVEY of the environment names. */
@@ -43,6 +44,14 @@ public final class Covey {
             throw new IOException("covey " + arguments + " failed");
         }
         return JSON.readTree(printed);
+    }
+
+    /** Makes certificates of a coordinator on loopback. */
+    public static void initialise(Path folder) throws Exception {
+        List<String> arguments = List.of("serve", "--init", "--data", folder.toString(), "--name", "127.0.0.1");
+        if (command(arguments).inheritIO().start().waitFor() != 0) {
+            throw new IOException("covey " + arguments + " failed");
+        }
     }
 
     /** A port of loopback that nobody has. */
@@ -88,7 +97,7 @@ public final class Covey {
         public Server(Path folder, int ports, String policy, List<String> options) throws Exception {
             this.folder = folder;
             this.ports = ports;
-            clients = URI.create("http://127.0.0.1:" + freePort());
+            clients = URI.create((hasTls() ? "https" : "http") + "://127.0.0.1:" + freePort());
             agents = freePort();
             List<String> command = new ArrayList<>(List.of(
                     "serve", "--data", folder.toString(), "--ports", String.valueOf(ports), "--policy", policy,
@@ -109,7 +118,17 @@ public final class Covey {
 
         /** A client of it. */
         public Coordinator client() throws IOException {
-            return new Coordinator(clients, Files.readString(token()).strip(), SOON);
+            String token = Files.readString(token()).strip();
+            return new Coordinator(clients, token, SOON, hasTls() ? Authority.of(authority()) : null);
+        }
+
+        /** The file with the authority of its certificate, if {@link Covey#initialise} has made one. */
+        public Path authority() {
+            return folder.resolve("ca.pem");
+        }
+
+        private boolean hasTls() {
+            return Files.exists(authority());
         }
 
         /** Agents of all ports, each with a socket {@code agent-N.sock} in the folder if applications are its concern. */

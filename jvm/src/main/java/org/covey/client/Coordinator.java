@@ -11,6 +11,8 @@ import java.util.ArrayList;
 import java.util.List;
 import java.util.Map;
 
+import javax.net.ssl.SSLContext;
+
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
 
@@ -31,10 +33,20 @@ public final class Coordinator {
      * @param deadline the most time that a request takes
      */
     public Coordinator(URI address, String token, Duration deadline) {
+        this(address, token, deadline, null);
+    }
+
+    /**
+     * A coordinator whose authority is not in the JVM's trust store.
+     *
+     * @param authority whom to trust ({@link Authority#of}); null for whom the JVM trusts
+     */
+    public Coordinator(URI address, String token, Duration deadline, SSLContext authority) {
         this.address = address;
         this.token = token;
         this.deadline = deadline;
-        http = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(deadline).build();
+        HttpClient.Builder builder = HttpClient.newBuilder().version(HttpClient.Version.HTTP_1_1).connectTimeout(deadline);
+        http = (authority == null ? builder : builder.sslContext(authority)).build();
     }
 
     /**

@@ -13,6 +13,7 @@ import org.apache.spark.SparkConf;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
+import org.covey.client.Authority;
 import org.covey.client.Coordinator;
 
 /**
@@ -21,10 +22,11 @@ import org.covey.client.Coordinator;
  * @param mode what it does
  * @param coordinator the coordinator's address
  * @param tokenFile the file with the token; null for none
+ * @param caFile the file with the authority of the coordinator's certificate; null for those that the JVM trusts
  * @param ports the port of the network of each host; empty if the coordinator's agents say it
  * @param report the file for what is known at the application's end; null for none
  */
-record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer> ports, Path report) {
+record Settings(Mode mode, URI coordinator, Path tokenFile, Path caFile, Map<String, Integer> ports, Path report) {
     /** What the plug-in does. */
     enum Mode {
         /** Nothing. */
@@ -49,8 +51,6 @@ record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer>
      * @throws IllegalArgumentException if one is wrong
      */
     static Settings of(SparkConf conf) {
-        String report = conf.get("spark.covey.report", "");
-        String tokenFile = conf.get("spark.covey.token.file", "");
         Map<String, Integer> ports = new TreeMap<>();
         String hosts = conf.get("spark.covey.hosts", "");
         for (String entry : hosts.isBlank() ? new String[0] : hosts.split(",")) {
@@ -63,9 +63,16 @@ record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer>
         return new Settings(
                 mode(conf),
                 URI.create(conf.get("spark.covey.coordinator", "http://127.0.0.1:7420")),
-                tokenFile.isEmpty() ? null : Path.of(tokenFile),
+                file(conf, "spark.covey.token.file"),
+                file(conf, "spark.covey.ca.file"),
                 ports,
-                report.isEmpty() ? null : Path.of(report));
+                file(conf, "spark.covey.report"));
+    }
+
+    /** The file that a setting names; null for none. */
+    private static Path file(SparkConf conf, String name) {
+        String file = conf.get(name, "");
+        return file.isEmpty() ? null : Path.of(file);
     }
 
     /** The codec that Spark is to be given; null if it keeps its own. */
@@ -110,6 +117,6 @@ record Settings(Mode mode, URI coordinator, Path tokenFile, Map<String, Integer>
     /** The coordinator. */
     Coordinator connect() throws IOException {
         String token = tokenFile == null ? "" : Files.readString(tokenFile).strip();
-        return new Coordinator(coordinator, token, DEADLINE);
+        return new Coordinator(coordinator, token, DEADLINE, caFile == null ? null : Authority.of(caFile));
     }
 }
