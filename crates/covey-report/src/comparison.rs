@@ -2,7 +2,7 @@
 
 use crate::certainty::{Certainty, Interval, Over};
 use crate::stats::{Distribution, mean, percentile, sorted};
-use crate::{Error, Jobs, Run, Summary, jcts_by_share_s};
+use crate::{Claim, Error, Jobs, PublishedError, PublishedValue, Run, Summary, jcts_by_share_s};
 use covey_trace::shuffle_shares;
 use serde::Serialize;
 
@@ -21,6 +21,9 @@ pub struct Comparison<'a> {
     /// Seed of the shares of time in shuffle, if JCTs are calculated from shares.
     #[serde(skip_serializing_if = "Option::is_none")]
     jct_shares: Option<u64>,
+    /// Published values beside ours, if there are any.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    against: Vec<Claim>,
     #[serde(skip)]
     runs: Vec<Run<'a>>,
     #[serde(skip)]
@@ -108,6 +111,7 @@ impl<'a> Comparison<'a> {
             baseline_label,
             certainty,
             jct_shares,
+            against: Vec::new(),
             runs,
             baseline,
         })
@@ -131,6 +135,25 @@ impl<'a> Comparison<'a> {
         }
         self.jct_shares = Some(seed);
         self
+    }
+
+    /// Sets published values, which the file `name` has, beside those of the comparison.
+    ///
+    /// # Errors
+    ///
+    /// A metric is none of the comparison's.
+    pub fn against(
+        mut self,
+        values: Vec<PublishedValue>,
+        name: &str,
+    ) -> Result<Self, PublishedError> {
+        self.against = PublishedValue::beside(values, name, &self.results, &self.speedups)?;
+        Ok(self)
+    }
+
+    /// The published values beside ours; empty without [`against`](Self::against).
+    pub fn claims(&self) -> &[Claim] {
+        &self.against
     }
 
     /// The seed given to [`with_jct_shares`](Self::with_jct_shares), if any.

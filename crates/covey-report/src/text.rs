@@ -2,7 +2,7 @@
 
 use crate::table::{Column, Table};
 use crate::units::{bytes, count, counted, decimals, fixed, rate};
-use crate::{Comparison, Distribution, Summary, TenantSummary};
+use crate::{Claim, Comparison, Distribution, Summary, TenantSummary};
 use std::fmt::{self, Write};
 
 /// Width of the text in characters.
@@ -31,6 +31,11 @@ impl fmt::Display for Comparison<'_> {
         }
         let tenants = self.summaries().iter().map(|it| (it.label.as_str(), it.tenants.as_slice()));
         TenantSummary::compare(&tenants.collect::<Vec<_>>(), out)?;
+        if !self.claims().is_empty() {
+            out.write_char('\n')?;
+            Claim::table(self.claims()).write(out)?;
+            writeln!(out, "{}", Claim::tally(self.claims()))?;
+        }
         writeln!(out, "Trace {}: {}.", base.trace, load(base))
     }
 }

@@ -1,11 +1,13 @@
 //! `covey compare`: several policies on the same trace.
 
 use std::fmt::Display;
+use std::fs::File;
 use std::num::NonZeroUsize;
+use std::path::{Path, PathBuf};
 
 use clap::Args;
 use covey_experiment::{Contender, baseline, cores};
-use covey_report::{Comparison, Seeds, Study, write_json};
+use covey_report::{Comparison, PublishedValue, Seeds, Study, differing, write_json};
 use serde::Serialize;
 
 use crate::comparison::Outputs;
@@ -26,6 +28,7 @@ Examples:
   covey compare trace.txt --policies aalo,sebf --fabric leaf-spine:leaves=10,spines=2,hosts=15
   covey compare trace.txt --figures figures --style page
   covey compare builtin:fb-like:coflows=100 --policies fair,covey,sebf --seeds 20
+  covey compare trace.txt --policies fair,aalo --against published.csv
   covey compare trace.txt --policies fair,aalo,coda --rung mixed-denser --metric metric.json
 In the list, key=value belongs to the policy before it. `covey policies` lists the policies and
 their parameters.")]
@@ -40,6 +43,11 @@ pub struct Compare {
     setup: Arguments,
     #[command(flatten)]
     outputs: Outputs,
+    /// Set published values beside ours: a CSV file with the columns policy, metric (a number of
+    /// --json, such as cct_s.mean or speedup.mean_of_means), value and tolerance (5% or 0.05). The
+    /// exit status is 1 if any differs
+    #[arg(long, value_name = "FILE.csv", conflicts_with = "seeds")]
+    against: Option<PathBuf>,
     /// Number of policies simulated at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
@@ -62,10 +70,20 @@ impl Compare {
             self.outputs.write_study(&study)?;
             return self.print(&study);
         }
+        let published = self.against.as_deref().map(|file| read(file, &labels)).transpose()?;
         let scene = self.setup.open()?;
         let runs = self.setup.run(&scene, contenders, true, jobs)?;
-        let comparison = self.outputs.write(Comparison::new(runs, baseline)?, &tables)?;
-        self.print(&comparison)
+        let mut comparison = Comparison::new(runs, baseline)?;
+        if let Some((values, name)) = published {
+            comparison = comparison.against(values, &name)?;
+        }
+        let comparison = self.outputs.write(comparison, &tables)?;
+        self.print(&comparison)?;
+        match differing(comparison.claims()) {
+            0 => Ok(()),
+            1 => Err(Failure::Other("1 published value differs".to_owned())),
+            many => Err(Failure::Other(format!("{many} published values differ"))),
+        }
     }
 
     fn print(&self, report: &(impl Serialize + Display)) -> Result<(), Failure> {
@@ -101,4 +119,11 @@ impl Compare {
         }
         Ok(all.into_study()?)
     }
+}
+
+/// The published values of a file, and its name.
+fn read(file: &Path, labels: &[&str]) -> Result<(Vec<PublishedValue>, String), Failure> {
+    let name = file.display().to_string();
+    let opened = File::open(file).map_err(|error| Failure::Input(format!("{name}: {error}")))?;
+    Ok((PublishedValue::read(opened, &name, labels)?, name))
 }

@@ -76,6 +76,12 @@ impl From<Error> for Failure {
     }
 }
 
+impl From<covey_report::PublishedError> for Failure {
+    fn from(error: covey_report::PublishedError) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
+
 impl From<covey_report::Error> for Failure {
     fn from(error: covey_report::Error) -> Self {
         Failure::Other(error.to_string())

@@ -2,6 +2,7 @@
 //!
 //! One program, because each test program takes seconds to compile and link.
 
+mod against;
 mod attach;
 mod bad_input;
 mod circles;

@@ -15,11 +15,11 @@ mod series;
 mod study;
 mod whatif;
 
-use crate::Comparison;
 use crate::table::Table;
 use crate::text::{bound, jobs_note, load};
 use crate::tiers;
 use crate::units::{decimals, fixed};
+use crate::{Claim, Comparison, published};
 use cdf::Cdf;
 use document::{repeat, scripted};
 use maud::{Markup, html};
@@ -39,6 +39,7 @@ pub fn html_page(comparison: &Comparison<'_>, command: &str) -> String {
     let series = Series::all(comparison);
     let main = html! {
         (results(comparison, &series))
+        (published_values(comparison.claims()))
         div class="pair" {
             (cct_figure(comparison, &series))
             @if series.len() > 1 { (speedup_figure(comparison, &series)) }
@@ -190,6 +191,36 @@ fn busiest_links(comparison: &Comparison<'_>) -> Markup {
                     }
                 }
                 p class="note" { (tiers::MEANING) }
+            }
+        }
+    }
+}
+
+/// Published values beside ours.
+fn published_values(claims: &[Claim]) -> Markup {
+    html! {
+        @if !claims.is_empty() {
+            section id="published" {
+                h2 { "Published values" }
+                p { (Claim::tally(claims)) }
+                div class="scroll" role="region" tabindex="0" aria-label="Published values" {
+                    table {
+                        thead {
+                            tr {
+                                th scope="col" { "policy" }
+                                @for [a, b] in published::HEADINGS { th scope="col" { (a) " " (b) } }
+                            }
+                        }
+                        tbody {
+                            @for claim in claims {
+                                tr {
+                                    th scope="row" { (claim.policy) }
+                                    @for cell in claim.cells() { td { (cell) } }
+                                }
+                            }
+                        }
+                    }
+                }
             }
         }
     }
