@@ -147,7 +147,10 @@ impl<'a> Comparison<'a> {
         values: Vec<PublishedValue>,
         name: &str,
     ) -> Result<Self, PublishedError> {
-        self.against = PublishedValue::beside(values, name, &self.results, &self.speedups)?;
+        let both = self.results.iter().zip(&self.speedups);
+        let policies: Vec<_> =
+            both.map(|(result, speedup)| (result.label.as_str(), result, speedup)).collect();
+        self.against = PublishedValue::beside(values, name, &policies)?;
         Ok(self)
     }
 

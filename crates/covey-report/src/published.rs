@@ -9,9 +9,7 @@ use std::io::Read;
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
-use crate::table::{Table, column};
 use crate::units::{decimals, fixed};
-use crate::{Speedup, Summary};
 
 /// The most bytes that are read.
 const MOST_BYTES: u64 = 1 << 20;
@@ -95,8 +93,14 @@ impl PublishedValue {
         name: &str,
         labels: &[&str],
     ) -> Result<Vec<PublishedValue>, PublishedError> {
-        let mut reader =
-            csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(file.take(MOST_BYTES));
+        let mut text = Vec::new();
+        let read = file.take(MOST_BYTES + 1).read_to_end(&mut text);
+        read.map_err(|error| PublishedError(format!("{name}: {error}")))?;
+        if text.len() as u64 > MOST_BYTES {
+            let expected = format!("expected at most {MOST_BYTES} bytes, found more");
+            return Err(PublishedError(format!("{name}: {expected}")));
+        }
+        let mut reader = csv::ReaderBuilder::new().trim(csv::Trim::All).from_reader(&text[..]);
         let mut values = Vec::new();
         let headers = reader.headers().map_err(|error| wrong(name, &error))?.clone();
         let needed = ["policy", "metric", "value", "tolerance"];
@@ -132,20 +136,25 @@ impl PublishedValue {
         Ok(values)
     }
 
-    /// Each value beside that of the comparison. `name` is the file's.
+    /// Each value beside that of the comparison, which has a label, a result and a speed-up for
+    /// each policy. `name` is the file's.
     ///
     /// # Errors
     ///
     /// A metric is none of the comparison's.
-    pub(crate) fn beside(
+    pub(crate) fn beside<R: Serialize, S: Serialize>(
         values: Vec<PublishedValue>,
         name: &str,
-        results: &[Summary],
-        speedups: &[Speedup],
+        policies: &[(&str, &R, &S)],
     ) -> Result<Vec<Claim>, PublishedError> {
         let claim = |value: PublishedValue| {
-            let place = results.iter().position(|it| it.label == value.policy).unwrap_or(0);
-            let numbers = numbers(&results[place], &speedups[place]);
+            let policy = policies.iter().find(|(label, ..)| *label == value.policy);
+            let Some(&(_, result, speedup)) = policy else {
+                let PublishedValue { line, policy, .. } = value;
+                let text = format!("policy: expected one that is compared, found '{policy}'");
+                return Err(PublishedError(format!("{name}: line {line}: {text}")));
+            };
+            let numbers = numbers(result, speedup);
             let found = numbers.iter().find(|(metric, _)| *metric == value.metric);
             let Some(&(_, ours)) = found else {
                 let known: Vec<&str> = numbers.iter().map(|(metric, _)| metric.as_str()).collect();
@@ -190,7 +199,7 @@ fn share(text: &str) -> Option<f64> {
 }
 
 /// All numbers of a policy, by their names.
-fn numbers(result: &Summary, speedup: &Speedup) -> Vec<(String, f64)> {
+fn numbers(result: &impl Serialize, speedup: &impl Serialize) -> Vec<(String, f64)> {
     let mut numbers = Vec::new();
     let mut add = |prefix: &str, value: Option<Value>| {
         value.into_iter().for_each(|value| collect(prefix, &value, &mut numbers));
@@ -241,19 +250,7 @@ impl Claim {
     pub(crate) fn tally(claims: &[Claim]) -> String {
         let differ = differing(claims);
         let (all, hold) = (claims.len(), claims.len() - differ);
-        format!("Of {all} published values, {hold} hold and {differ} differ.")
-    }
-
-    /// The claims as a table for a terminal.
-    pub(crate) fn table(claims: &[Claim]) -> Table {
-        let mut columns: Vec<_> = HEADINGS.iter().map(|&heading| column(heading, [], 0)).collect();
-        for claim in claims {
-            columns
-                .iter_mut()
-                .zip(claim.cells())
-                .for_each(|(column, cell)| column.cells.push(cell));
-        }
-        Table { columns, labels: claims.iter().map(|claim| claim.policy.clone()).collect() }
+        format!("Published values that hold: {hold} of {all}; that differ: {differ}.")
     }
 }
 
@@ -305,6 +302,8 @@ mod tests {
             let error = read(rows).unwrap_err();
             assert!(error.contains(found), "{rows}: {error}");
         }
+        let long = "fair,cct_s.mean,1,5%\n".repeat(MOST_BYTES as usize / 20);
+        assert!(read(&long).unwrap_err().ends_with("bytes, found more"));
         let error = PublishedValue::read("policy,value\n".as_bytes(), "p.csv", &[]).unwrap_err();
         assert!(error.to_string().contains("line 1: expected the columns"), "{error}");
         assert!(error.to_string().ends_with("found no metric"), "{error}");

@@ -1,7 +1,7 @@
 //! The table of a comparison, which text and HTML show.
 
 use crate::units::{decimals, fixed};
-use crate::{Comparison, Speedup, Summary};
+use crate::{Claim, Comparison, Speedup, Summary, published};
 
 /// A row for each policy, and columns of numbers.
 pub(crate) struct Table {
@@ -77,6 +77,17 @@ impl Table {
         });
         columns.push(column(["wall", "s"], summaries.iter().map(|s| s.wall_s), 2));
         Self { columns, labels: summaries.iter().map(|s| s.label.clone()).collect() }
+    }
+
+    /// Published values beside ours, a row for each.
+    pub fn of_claims(claims: &[Claim]) -> Self {
+        let mut columns: Vec<_> =
+            published::HEADINGS.iter().map(|&heading| column(heading, [], 0)).collect();
+        for claim in claims {
+            let cells = columns.iter_mut().zip(claim.cells());
+            cells.for_each(|(column, cell)| column.cells.push(cell));
+        }
+        Self { columns, labels: claims.iter().map(|claim| claim.policy.clone()).collect() }
     }
 }
 

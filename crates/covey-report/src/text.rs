@@ -33,7 +33,7 @@ impl fmt::Display for Comparison<'_> {
         TenantSummary::compare(&tenants.collect::<Vec<_>>(), out)?;
         if !self.claims().is_empty() {
             out.write_char('\n')?;
-            Claim::table(self.claims()).write(out)?;
+            Table::of_claims(self.claims()).write(out)?;
             writeln!(out, "{}", Claim::tally(self.claims()))?;
         }
         writeln!(out, "Trace {}: {}.", base.trace, load(base))
