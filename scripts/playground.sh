@@ -4,12 +4,10 @@
 #
 #     python3 -m http.server --directory dist/playground
 #
-# PROFILE names the profile (release). With `quick` it compiles fast and simulates slowly. Needs Python 3 and npm, which
-# fetch a C compiler for WebAssembly (zig) and a WASI for browsers.
+# Needs Python 3 and npm, which fetch a C compiler for WebAssembly (zig) and a WASI for browsers.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=${1:-dist/playground}
-profile=${PROFILE:-release}
 most_mb=3
 shim=@bjorn3/browser_wasi_shim@0.4.2
 target=wasm32-wasip1
@@ -21,11 +19,11 @@ if command -v rustup >/dev/null; then
 fi
 source scripts/lib/zig.sh
 export CC_wasm32_wasip1="$zig/cc-wasi" AR_wasm32_wasip1="$zig/ar"
-cargo build --quiet --locked --profile "$profile" --package covey --no-default-features --target "$target"
+cargo build --quiet --locked --release --package covey --no-default-features --target "$target"
 
 mkdir -p "$folder/wasi"
 cp playground/* LICENSE "$folder"
-gzip --best --no-name --stdout "$CARGO_TARGET_DIR/$target/$profile/covey.wasm" >"$folder/covey.wasm.gz"
+gzip --best --no-name --stdout "$CARGO_TARGET_DIR/$target/release/covey.wasm" >"$folder/covey.wasm.gz"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 (cd "$work" && npm pack --silent "$shim" >/dev/null && tar -xzf ./*.tgz)
@@ -33,7 +31,7 @@ cp "$work"/package/dist/*.js "$work"/package/LICENSE* "$folder/wasi"
 
 bytes=$(find "$folder" -type f -exec gzip --best --stdout {} + | wc -c)
 echo "$folder: $((bytes / 1000)) kB compressed"
-if [[ $profile == release ]] && ((bytes > most_mb * 1000000)); then
+if ((bytes > most_mb * 1000000)); then
     echo "at most $most_mb MB are wanted" >&2
     exit 1
 fi

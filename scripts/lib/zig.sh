@@ -12,8 +12,7 @@ arguments=()
 for argument in "$@"; do
     [[ $argument == --target=* ]] || arguments+=("$argument")
 done
-# Without checks of undefined behaviour, which zig adds where it does not optimise and which need a library.
-exec "$(dirname "$0")/bin/python" -m ziglang cc --target=wasm32-wasi -fno-sanitize=all "${arguments[@]}"
+exec "$(dirname "$0")/bin/python" -m ziglang cc --target=wasm32-wasi "${arguments[@]}"
 CC
     cat >"$zig/ar" <<'AR'
 #!/usr/bin/env bash

@@ -16,22 +16,26 @@ pub struct Bar {
 impl Bar {
     /// Progress through `coflows` coflows, over all simulations.
     pub fn coflows(coflows: usize, _: &str) -> Self {
-        Self::bytes(coflows as u64)
+        Self::new(coflows as u64)
     }
 
     /// Progress of simulations of `policies` policies, each on `coflows` coflows.
     pub fn policies(policies: usize, coflows: usize) -> Self {
-        Self::bytes((policies * coflows) as u64)
+        Self::new((policies * coflows) as u64)
     }
 
     /// Progress through a file of this length.
     pub fn bytes(length: u64) -> Self {
-        Self { length, done: 0.into() }
+        Self::new(length)
     }
 
     /// Adds bytes that were read.
     pub fn advance_bytes(&self, bytes: usize) {
         self.advance(bytes);
+    }
+
+    fn new(length: u64) -> Self {
+        Self { length, done: 0.into() }
     }
 }
 
