@@ -22,7 +22,7 @@ const ROUNDING: f64 = 1e-10;
 
 /// Serves admitted coflows first, and the others by rank.
 pub(crate) struct Deadlines {
-    others: Ranked,
+    others: Ranked<Clairvoyant>,
     order: KeyOrder,
     padding: f64,
     min_s: f64,
@@ -35,7 +35,7 @@ pub(crate) struct Deadlines {
 impl Deadlines {
     /// `padding` is the share of Γ by which a deadline must exceed Γ. `min_s` is the shortest
     /// deadline in seconds that is admitted.
-    pub(crate) fn new(others: Ranked, padding: f64, min_s: f64) -> Deadlines {
+    pub(crate) fn new(others: Ranked<Clairvoyant>, padding: f64, min_s: f64) -> Deadlines {
         Deadlines {
             others,
             order: KeyOrder::default(),
@@ -116,9 +116,9 @@ impl Policy<Clairvoyant> for Deadlines {
             None => false,
         });
         let admitted = &self.admitted;
-        let Ranked { key, tie, share, .. } = self.others;
+        let Ranked { ref key, tie, share, .. } = self.others;
         let meant = |coflow| !admitted.contains(&coflow);
-        let others = self.order.rank(view, tie, meant, |coflow| (key.of)(view, coflow));
+        let others = self.order.rank(view, tie, meant, |coflow| key.value(view, coflow));
         others.for_each(|coflow| plan.push(Group::Coflow(coflow), share));
         Answer::Replaced
     }

@@ -15,10 +15,10 @@ pub(crate) const INFO: Info = Info {
     source: "LCF in CoflowSim; Varys (SIGCOMM 2014) 5.3",
     promises: ranked::promises,
     make: |settings| {
-        let key = Key {
-            of: |view, coflow| view.left_of(coflow),
-            criterion: |key| Criterion::bytes("bytes left", key),
-        };
+        let key = Key::new(
+            |view, coflow| view.left_of(coflow),
+            |key| Criterion::bytes("bytes left", key),
+        );
         ranked(settings, Tie::Relative, key)
     },
 };

@@ -20,10 +20,10 @@ pub(crate) const INFO: Info = Info {
     source: "NCF in Varys (SIGCOMM 2014) 5.3; CoflowSim",
     promises: ranked::promises,
     make: |settings| {
-        let key = Key {
-            of: |view, coflow| view.senders(coflow).min(view.receivers(coflow)) as f64,
-            criterion: |key| Criterion::number("width", key),
-        };
+        let key = Key::new(
+            |view, coflow| view.senders(coflow).min(view.receivers(coflow)) as f64,
+            |key| Criterion::number("width", key),
+        );
         ranked(settings, Tie::Relative, key)
     },
 };

@@ -1,4 +1,5 @@
-//! Coflows in the order of a key, smallest first: what SEBF, SCF, NCF and LCF have in common.
+//! Coflows in the order of a key, smallest first: what SEBF, SCF, NCF, LCF and `order` have in
+//! common.
 //!
 //! The order is updated at every arrival and end of a coflow. A coflow's key is calculated again
 //! only if an event concerns it or those that it can meet ([`rank`](crate::rank)). In order, each
@@ -9,8 +10,8 @@
 //! definition here.
 
 use covey_core::{
-    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Criterion, FlowId, LinkId, Plan, Policy,
-    Promises, Share, View,
+    Answer, AnyPolicy, Backfill, Clairvoyant, CoflowId, Criterion, FlowId, Knowledge, LinkId, Plan,
+    Policy, Promises, Share, View, Wants,
 };
 
 use crate::kept_ranks::KeptRanks;
@@ -60,26 +61,47 @@ pub(crate) fn promises(settings: &Settings) -> Result<Promises, SpecError> {
 }
 
 /// What a coflow is ranked by.
-#[derive(Clone, Copy)]
-pub(crate) struct Key {
+pub(crate) struct Key<K> {
     /// The value of a coflow.
-    pub of: fn(&View<'_, Clairvoyant>, CoflowId) -> f64,
+    of: Value<K>,
     /// The value as people read it.
     pub criterion: fn(f64) -> Criterion,
 }
 
+type Value<K> = Box<dyn Fn(&View<'_, K>, CoflowId) -> f64 + Send>;
+
+impl<K> Key<K> {
+    pub fn new(
+        of: impl Fn(&View<'_, K>, CoflowId) -> f64 + Send + 'static,
+        criterion: fn(f64) -> Criterion,
+    ) -> Key<K> {
+        Key { of: Box::new(of), criterion }
+    }
+
+    /// The value of a coflow.
+    pub fn value(&self, view: &View<'_, K>, coflow: CoflowId) -> f64 {
+        (self.of)(view, coflow)
+    }
+}
+
 /// A policy that serves coflows by `key`, smallest first, ties in order of arrival.
-pub(crate) fn ranked(settings: &Settings, tie: Tie, key: Key) -> Result<AnyPolicy, SpecError> {
-    Ok(AnyPolicy::Clairvoyant(Box::new(Ranked::new(settings, tie, key)?)))
+pub(crate) fn ranked(
+    settings: &Settings,
+    tie: Tie,
+    key: Key<Clairvoyant>,
+) -> Result<AnyPolicy, SpecError> {
+    Ok(AnyPolicy::Clairvoyant(Box::new(Ranked::from_settings(settings, tie, key)?)))
 }
 
 /// The policy that [`ranked`] makes.
-pub(crate) struct Ranked {
-    pub(crate) key: Key,
+pub(crate) struct Ranked<K> {
+    pub(crate) key: Key<K>,
     pub(crate) tie: Tie,
-    pub(crate) share: Share<Clairvoyant>,
+    pub(crate) share: Share<K>,
     /// How what is left over is offered.
     pub(crate) backfill: Backfill,
+    /// What the key needs to be up to date.
+    pub(crate) wants: Wants,
     runs: Runs,
     ranks: KeptRanks,
     /// Coflows that have changed. They are ranked again at the next event among those that they can
@@ -87,38 +109,53 @@ pub(crate) struct Ranked {
     to_rank: Vec<CoflowId>,
 }
 
-impl Ranked {
-    pub(crate) fn new(settings: &Settings, tie: Tie, key: Key) -> Result<Ranked, SpecError> {
+impl Ranked<Clairvoyant> {
+    pub(crate) fn from_settings(
+        settings: &Settings,
+        tie: Tie,
+        key: Key<Clairvoyant>,
+    ) -> Result<Ranked<Clairvoyant>, SpecError> {
         let share = share(settings)?;
         // The other rules leave nothing over that any flow could use.
         let backfill = if share == Share::MADD { offered(settings)? } else { Backfill::None };
-        Ok(Ranked {
+        Ok(Ranked::new(key, tie, share, backfill))
+    }
+}
+
+impl<K> Ranked<K> {
+    pub(crate) fn new(key: Key<K>, tie: Tie, share: Share<K>, backfill: Backfill) -> Ranked<K> {
+        Ranked {
             key,
             tie,
             share,
             backfill,
+            wants: Wants::default(),
             runs: Runs::new(tie, 0),
             ranks: KeptRanks::default(),
             to_rank: Vec::new(),
-        })
+        }
     }
 }
 
-impl Policy<Clairvoyant> for Ranked {
-    fn ranked_by(&self, flow: FlowId, _: LinkId, _: &View<'_, Clairvoyant>) -> Vec<Criterion> {
+impl<K: Knowledge> Policy<K> for Ranked<K> {
+    fn wants(&self) -> Wants {
+        self.wants
+    }
+
+    fn ranked_by(&self, flow: FlowId, _: LinkId, _: &View<'_, K>) -> Vec<Criterion> {
         self.runs.key(flow.coflow).map(self.key.criterion).into_iter().collect()
     }
 
-    fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
+    fn coflow_arrived(&mut self, coflow: CoflowId, _: &View<'_, K>) {
         self.to_rank.push(coflow);
     }
 
-    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, Clairvoyant>) {
+    fn coflow_ended(&mut self, coflow: CoflowId, _: &View<'_, K>) {
         self.runs.remove(coflow);
         self.ranks.leave(coflow);
     }
 
-    fn plan(&mut self, view: &View<'_, Clairvoyant>, plan: &mut Plan<Clairvoyant>) -> Answer {
+    fn plan(&mut self, view: &View<'_, K>, plan: &mut Plan<K>) -> Answer {
         plan.set_backfill(self.backfill);
         let mut has_changed = self.ranks.clear_left(plan);
         self.to_rank.extend_from_slice(view.changed());
@@ -131,7 +168,7 @@ impl Policy<Clairvoyant> for Ranked {
             }
             let is_dirty = view.is_dirty(coflow);
             if is_dirty {
-                runs.set(coflow, (key.of)(view, coflow), view.order(coflow));
+                runs.set(coflow, key.value(view, coflow), view.order(coflow));
             }
             !is_dirty
         });

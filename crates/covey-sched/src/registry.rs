@@ -37,6 +37,7 @@ static POLICIES: &[Info] = &[
     crate::ncf::INFO,
     crate::lcf::INFO,
     crate::sebf::INFO,
+    crate::order::INFO,
     crate::wss::INFO,
     crate::sincronia::INFO,
     crate::aalo::INFO,

@@ -14,10 +14,10 @@ pub(crate) const INFO: Info = Info {
     source: "SCF in Varys (SIGCOMM 2014) 5.3; CoflowSim",
     promises: ranked::promises,
     make: |settings| {
-        let key = Key {
-            of: |view, coflow| view.flows(coflow).map(|flow| view.left(flow)).fold(0.0, f64::max),
-            criterion: |key| Criterion::bytes("bytes left of the longest flow", key),
-        };
+        let key = Key::new(
+            |view, coflow| view.flows(coflow).map(|flow| view.left(flow)).fold(0.0, f64::max),
+            |key| Criterion::bytes("bytes left of the longest flow", key),
+        );
         ranked(settings, Tie::Relative, key)
     },
 };

@@ -48,11 +48,11 @@ pub(crate) const INFO: Info = Info {
         })
     },
     make: |settings| {
-        let key = Key {
-            of: |view, coflow| view.bottleneck_s(coflow),
-            criterion: |key| Criterion::seconds("bottleneck", key),
-        };
-        let mut ranked = Ranked::new(settings, Tie::Absolute, key)?;
+        let key = Key::new(
+            |view, coflow| view.bottleneck_s(coflow),
+            |key| Criterion::seconds("bottleneck", key),
+        );
+        let mut ranked = Ranked::from_settings(settings, Tie::Absolute, key)?;
         let meets_deadlines = settings.choice("mode", MODES)?;
         let padding = settings.number("padding", 0.0, 1e6)?;
         let min_s = settings.duration("min")?;

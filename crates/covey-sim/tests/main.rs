@@ -17,6 +17,7 @@ mod explain;
 mod guarantee;
 mod live;
 mod naive;
+mod order;
 mod own_policy;
 mod passed;
 mod replay;

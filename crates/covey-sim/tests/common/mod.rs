@@ -25,7 +25,7 @@ pub fn policies() -> impl Iterator<Item = &'static str> {
 }
 
 /// Parameters that use other parts of a policy's code than its defaults.
-const VARIANTS: [&str; 50] = [
+const VARIANTS: [&str; 52] = [
     "coda:labels=true,q1=2B,E=2,K=4,flow_q1=0.5B,delta=0",
     "coda:q1=2B,E=2,K=4,flow_q1=0.5B,d=3,queues=weighted,delta=200ms",
     "coda:confidence=1,q1=2B,E=2,K=4,flow_q1=0.5B,delta=0",
@@ -73,6 +73,8 @@ const VARIANTS: [&str; 50] = [
     "sebf:work_conservation=skipped",
     "sebf:mode=deadline",
     "sebf:mode=deadline,padding=0,min=0,work_conservation=none",
+    "order:by=left/weight",
+    "order:by=floor(log(1+sent))+deadline",
     "covey:prior=1B,pilots=const:2,phi=0",
     "covey:prior=1B,phi=0.3,T=700ms,d0=1s,d=2",
     "covey:prior=2B,pilots=flows:0.3,phi=1,d0=0,d=0",
