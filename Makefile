@@ -85,7 +85,8 @@ playground: ## Build the page that simulates in a browser into dist/playground, 
 
 site: ## Build the documentation with search, and with the playground if it was built, into dist/site
 	cargo doc --locked --workspace --no-deps
-	scripts/site.sh
+	cargo build --locked --workspace --bin covey
+	COVEY=$(CARGO_TARGET_DIR)/debug/covey scripts/site.sh
 
 spark-demo: ## Run small joins of Spark beside a large one on shaped links, with and without Covey; needs root, BPF, Java 17 and Maven
 	cargo build --locked --release --package covey

@@ -1,10 +1,12 @@
 #!/usr/bin/env bash
 # scripts/site.sh [FOLDER]: builds the documentation site, a static folder (dist/site): README.md, CONTRIBUTING.md,
-# CHANGELOG.md and docs/ with search, the API of Rust if `cargo doc` has made it, the API of Python if WHEEL names a wheel
-# of the package, and the playground if it was built. It ends with status 1 if a link in it leads nowhere.
+# CHANGELOG.md, docs/ and the help of the program that COVEY names, with search; the API of Rust if `cargo doc` has made
+# it, and the API of Python and the playground if dist has them. It ends with status 1 if a link leads nowhere, or if the
+# search does not find a policy or an option.
 set -euo pipefail
 cd "$(dirname "$0")/.."
 folder=${1:-dist/site}
+covey=$(realpath "${COVEY:?names the program covey}")
 CARGO_TARGET_DIR=$(realpath -m "${CARGO_TARGET_DIR:-target}")
 
 tools=$CARGO_TARGET_DIR/site-tools
@@ -18,7 +20,7 @@ work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/docs"
 cp scripts/site/mkdocs.yml "$work"
-"$tools/bin/python" scripts/site/pages.py "$work/docs"
+"$tools/bin/python" scripts/site/pages.py "$work/docs" "$covey"
 (cd "$work" && "$tools/bin/zensical" build --strict >/dev/null)
 
 mkdir -p "$folder"
@@ -31,11 +33,13 @@ if [[ -e $CARGO_TARGET_DIR/doc/covey_core/index.html ]]; then
 else
     left_out+=('the API of Rust (cargo doc --workspace --no-deps)')
 fi
-if [[ -n ${WHEEL:-} ]]; then
-    "$tools/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps "$WHEEL" tqdm
+if compgen -G 'dist/covey-*.whl' >/dev/null; then
+    # There may be wheels of other machines, too.
+    "$tools/bin/pip" install --quiet --disable-pip-version-check --force-reinstall --no-deps --no-index --find-links dist covey
+    "$tools/bin/pip" install --quiet --disable-pip-version-check tqdm
     "$tools/bin/pdoc" --output-directory "$folder/python" covey >/dev/null
 else
-    left_out+=('the API of Python (WHEEL=FILE)')
+    left_out+=('the API of Python (make wheel)')
 fi
 if [[ -e dist/playground/covey.wasm.gz ]]; then
     cp -r dist/playground "$folder"
@@ -43,6 +47,7 @@ else
     left_out+=('the playground (make playground)')
 fi
 "$tools/bin/python" scripts/site/links.py "$folder"
+"$tools/bin/python" scripts/site/search.py "$folder" "$covey"
 for part in ${left_out[@]+"${left_out[@]}"}; do
     echo "Left out: $part"
 done

@@ -1,7 +1,7 @@
-"""Collects the pages of the documentation site: pages.py FOLDER, from the top folder of the project.
+"""Collects the pages of the documentation site: pages.py FOLDER COVEY, from the top folder of the project.
 
 Pages of docs/ keep their paths. README.md is the first page, docs/README.md the list of all pages, the notebook a page
-with its outputs. Other files to which pages link, such as examples, are copied and shown as text.
+with its outputs. One more page has what each command of the program COVEY says with `--help`. Other files to which pages link, such as examples, are copied and shown as text.
 """
 
 import re
@@ -9,6 +9,7 @@ import shutil
 import sys
 from pathlib import Path
 
+import commands
 from nbconvert import MarkdownExporter
 
 TOP = Path.cwd().resolve()
@@ -71,6 +72,7 @@ def main() -> None:
     for name, picture in resources["outputs"].items():
         (pages.folder / name).write_bytes(picture)
     pages.add("docs/tutorial.ipynb", notebook)
+    (pages.folder / "commands.md").write_text(commands.page(sys.argv[2]))
 
 
 if __name__ == "__main__":
