@@ -6,7 +6,7 @@ import math
 import os
 from collections.abc import Iterable, Mapping, Sequence
 from numbers import Real
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any, Literal, overload
 
 from covey import _core
 from covey._core import InputError, Trace
@@ -14,10 +14,21 @@ from covey._policy import PolicyLike, prepared
 from covey._progress import bar
 
 if TYPE_CHECKING:
-    from covey._core import Comparison, Identification, PolicyInfo, Reproduction, Result, WhatIf
+    from covey._core import (
+        Comparison,
+        Identification,
+        OverSeeds,
+        PolicyInfo,
+        Reproduction,
+        Result,
+        WhatIf,
+    )
 
 POLICIES = "covey,fair,fifo,aalo,philae,sebf,sincronia"
 """What is compared if nothing is named, as on the command line."""
+
+MOST_SEEDS = 1000
+"""More seeds say nothing new."""
 
 Sim = Literal["exact", "coflowsim", "philae-authors"]
 
@@ -200,6 +211,7 @@ def listed(policies: str | Iterable[PolicyLike]) -> list[PolicyLike]:
     raise InputError(message)
 
 
+@overload
 def compare(
     trace: Trace | str | os.PathLike[str],
     policies: str | Iterable[PolicyLike] = POLICIES,
@@ -211,6 +223,7 @@ def compare(
     sim: Sim = "exact",
     barrier: bool = True,
     seed: int | None = None,
+    seeds: None = None,
     rung: str | None = None,
     metric: str | os.PathLike[str] | None = None,
     tenants: Mapping[str, float] | None = None,
@@ -219,39 +232,123 @@ def compare(
     jobs: int | None = None,
     progress: bool | None = None,
     stop: _core.Stop | None = None,
-) -> Comparison:
+) -> Comparison: ...
+@overload
+def compare(
+    trace: Trace | str | os.PathLike[str],
+    policies: str | Iterable[PolicyLike] = POLICIES,
+    *,
+    baseline: str | None = None,
+    fabric: str = "big-switch",
+    port_rate: str | None = None,
+    cpu: str | float = 1,
+    sim: Sim = "exact",
+    barrier: bool = True,
+    seed: int | None = None,
+    seeds: int,
+    rung: str | None = None,
+    metric: str | os.PathLike[str] | None = None,
+    tenants: Mapping[str, float] | None = None,
+    jct_shares: int | None = None,
+    timeline: bool = False,
+    jobs: int | None = None,
+    progress: bool | None = None,
+    stop: _core.Stop | None = None,
+) -> OverSeeds: ...
+def compare(
+    trace: Trace | str | os.PathLike[str],
+    policies: str | Iterable[PolicyLike] = POLICIES,
+    *,
+    baseline: str | None = None,
+    fabric: str = "big-switch",
+    port_rate: str | None = None,
+    cpu: str | float = 1,
+    sim: Sim = "exact",
+    barrier: bool = True,
+    seed: int | None = None,
+    seeds: int | None = None,
+    rung: str | None = None,
+    metric: str | os.PathLike[str] | None = None,
+    tenants: Mapping[str, float] | None = None,
+    jct_shares: int | None = None,
+    timeline: bool = False,
+    jobs: int | None = None,
+    progress: bool | None = None,
+    stop: _core.Stop | None = None,
+) -> Comparison | OverSeeds:
     """Simulate several policies, `jobs` at a time (default: the number of cores), and the bound.
 
     `policies` is a list of what `simulate` takes, or a text as on the command line. `baseline` is the
     one that the others are measured against: by default "fair" if it is there, else the first.
     `jct_shares` is a seed for job completion times as if each coflow were the shuffle of a job that
     computes as well (Philae 9.2). The rest is as for `simulate`.
+
+    `seeds` compares on so many traces, which differ by their seed: that of `seed` (by default 1), and
+    those after it. The result is an `OverSeeds`, which says how certain each difference is. A trace
+    that is the same for every seed is refused.
     """
     given = listed(policies)
     if not given:
         message = "policies: expected at least one, found none"
         raise InputError(message)
-    with bar(progress, "coflows") as tell:
-        return _core.run(
-            opened(trace, seed),
-            [prepared(policy) for policy in given],
-            fabric=fabric,
-            port_rate=_rate(port_rate),
-            cpu=str(cpu),
-            sim=sim,
-            barrier=barrier,
-            seed=seed,
-            rung=rung,
-            metric=None if metric is None else os.fspath(metric),
-            tenants=weights(tenants),
-            bound=sim == "exact",
-            timeline=timeline,
-            baseline=baseline,
-            jct_shares=jct_shares,
-            jobs=jobs,
-            progress=tell,
-            stop=stop,
+    options: dict[str, Any] = {
+        "fabric": fabric,
+        "port_rate": _rate(port_rate),
+        "cpu": str(cpu),
+        "sim": sim,
+        "barrier": barrier,
+        "rung": rung,
+        "metric": None if metric is None else os.fspath(metric),
+        "tenants": weights(tenants),
+        "bound": sim == "exact",
+        "timeline": timeline,
+        "baseline": baseline,
+        "jct_shares": jct_shares,
+        "jobs": jobs,
+        "stop": stop,
+    }
+    if seeds is None:
+        with bar(progress, "coflows") as tell:
+            ready = [prepared(policy) for policy in given]
+            return _core.run(opened(trace, seed), ready, seed=seed, progress=tell, **options)
+    _check_seeds(trace, given, seeds, rung, sim)
+    if timeline or jct_shares is not None:
+        message = (
+            f"seeds: expected none with {'timeline' if timeline else 'jct_shares'}, found {seeds}"
         )
+        raise InputError(message)
+    all_seeds = _core.Seeds(trace.name if isinstance(trace, Trace) else os.fspath(trace))
+    first = 1 if seed is None else seed
+    with bar(progress, "seeds") as tell:
+        for done, own in enumerate(range(first, first + seeds), start=1):
+            ready = [prepared(policy) for policy in given]
+            found = _core.run(opened(trace, own), ready, seed=own, progress=None, **options)
+            all_seeds.add(own, found)
+            if tell is not None:
+                tell(done, seeds)
+    return all_seeds.finish()
+
+
+def _check_seeds(
+    trace: Trace | str | os.PathLike[str],
+    policies: list[PolicyLike],
+    seeds: int,
+    rung: str | None,
+    sim: Sim,
+) -> None:
+    """Refuse seeds that are too few or too many, or that change nothing."""
+    if not 2 <= seeds <= MOST_SEEDS:
+        message = f"seeds: expected a number from 2 to {MOST_SEEDS}, found {seeds}"
+        raise InputError(message)
+    # A trace that is there already is the same for every seed.
+    name = "" if isinstance(trace, Trace) else os.fspath(trace)
+    specs = [policy if isinstance(policy, str) else None for policy in policies]
+    if not any(_core.uses_seed(name, spec, None, rung, sim) for spec in specs):
+        message = (
+            "seeds: expected the name of a builtin trace that names no seed, a policy that draws at "
+            "random, or a rung, found a trace that is the same for every seed"
+        )
+        raise InputError(message)
 
 
 def bound(

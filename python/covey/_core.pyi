@@ -317,6 +317,57 @@ class Comparison:
 
     def _repr_html_(self) -> str: ...
 
+class OverSeeds:
+    """Several policies on several traces, which differ by their seed."""
+
+    @property
+    def baseline(self) -> str:
+        """The label of the policy that the others are measured against."""
+
+    @property
+    def seeds(self) -> list[int]:
+        """The seeds."""
+
+    @property
+    def ranking(self) -> str:
+        """The policies by their mean CCT, the fastest first: ``sebf < covey ~ fair``.
+
+        Where there is a ``<``, it is certain at 95 % that the first is faster than the second.
+        """
+
+    @property
+    def table(self) -> Frame:
+        """A row for each policy, as in the table of ``covey compare --seeds``.
+
+        policy, mean_cct_s (the mean over the seeds), speedup_of_mean and speedup_median (geometric
+        means over the seeds), speedup_low and speedup_high (the 95 % interval of speedup_of_mean;
+        null for the baseline).
+        """
+
+    @property
+    def by_seed(self) -> Frame:
+        """A row for each policy and seed: policy, seed, speedup.
+
+        The speed-up is that of the mean CCT over the baseline: above 1 is faster.
+        """
+
+    def summary(self) -> dict[str, Any]:
+        """Statistics, as of ``covey compare --seeds --json``."""
+
+    def to_pandas(self) -> pd.DataFrame:
+        """`table` as a `pandas.DataFrame`. Needs pyarrow."""
+
+    def to_polars(self) -> pl.DataFrame:
+        """`table` as a `polars.DataFrame`."""
+
+    def report(self, path: str | os.PathLike[str], command: str = "a Python program") -> None:
+        """Write a page with table and plot that needs no other file.
+
+        `command` is what the page says made it.
+        """
+
+    def _repr_html_(self) -> str: ...
+
 class Reproduction:
     """What was found of a paper's evaluation: published values, ours, and whether they hold."""
 
@@ -614,7 +665,7 @@ def policies() -> list[PolicyInfo]: ...
 def parse_rows(text: bytes, name: str, rows: Sequence[Sequence[int]]) -> Trace: ...
 def split_list(list: str) -> list[str]: ...
 def uses_seed(
-    trace: str, policy: str | None, seed: int, rung: str | None = None, sim: str = "exact"
+    trace: str, policy: str | None, seed: int | None, rung: str | None = None, sim: str = "exact"
 ) -> bool: ...
 def units(name: str) -> dict[str, str]: ...
 def check(make: Callable[[], Policy], cases: int) -> None: ...
@@ -654,6 +705,17 @@ def whatif(
     jobs: int | None,
     anonymise: bool,
 ) -> WhatIf: ...
+
+class Seeds:
+    """Comparisons, one a seed, while they are made."""
+
+    def __init__(self, trace: str) -> None: ...
+    def add(self, seed: int, comparison: Comparison) -> None:
+        """Add what was found with a seed."""
+
+    def finish(self) -> OverSeeds:
+        """What all of them say."""
+
 def run(
     trace: Trace,
     policies: Sequence[str | tuple[str, list[tuple[str, str]], Policy]],

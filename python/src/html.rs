@@ -81,7 +81,7 @@ const COLUMNS: [Column; 13] = [
 ];
 
 /// Several policies on one trace.
-pub fn comparison(comparison: &covey_report::Comparison<'_>) -> String {
+pub fn comparison(comparison: &covey_report::Comparison) -> String {
     let runs = || comparison.summaries().iter().zip(comparison.speedups());
     let columns = COLUMNS.iter().filter(|(_, of)| runs().any(|(run, s)| of(run, s).is_some()));
     let columns: Vec<_> = columns.collect();
@@ -90,6 +90,17 @@ pub fn comparison(comparison: &covey_report::Comparison<'_>) -> String {
         row(&run.label, columns.iter().map(|(_, of)| of(run, speedup).unwrap_or(f64::NAN)))
     });
     table(&head, &rows.collect::<Vec<_>>()) + &sentences(&comparison.to_string())
+}
+
+/// Several policies on several traces, which differ by their seed.
+pub fn over_seeds(compared: &covey_report::OverSeeds) -> String {
+    let head = ["", "mean CCT (s)", "speed-up of mean", "95 %, from", "to", "speed-up, median"];
+    let rows = compared.speedups().iter().map(|it| {
+        let end = |of: fn(covey_report::Interval) -> f64| it.interval.map_or(f64::NAN, of);
+        let ends = [end(|interval| interval.low), end(|interval| interval.high)];
+        row(&it.label, [it.mean_cct_s, it.mean_of_means, ends[0], ends[1], it.p50])
+    });
+    table(&head, &rows.collect::<Vec<_>>()) + &sentences(&compared.to_string())
 }
 
 /// A trace.

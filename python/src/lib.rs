@@ -14,6 +14,7 @@ mod json;
 mod landmarks;
 mod live;
 mod network;
+mod over_seeds;
 mod pending;
 mod plan;
 mod policy;
@@ -72,6 +73,8 @@ mod _core {
     use crate::live::{
         LiveBlocks, LiveClient, LiveCoflow, LiveListener, LiveReceiver, LiveSender, connect,
     };
+    #[pymodule_export]
+    use crate::over_seeds::{OverSeeds, Seeds};
     #[pymodule_export]
     use crate::pending::Pending;
     #[pymodule_export]

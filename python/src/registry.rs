@@ -47,11 +47,11 @@ pub fn units(name: &str) -> HashMap<&'static str, &'static str> {
 pub fn uses_seed(
     trace: &str,
     policy: Option<&str>,
-    seed: u64,
+    seed: Option<u64>,
     rung: Option<String>,
     sim: &str,
 ) -> PyResult<bool> {
-    let setup = Setup { seed: Some(seed), rung, ..Setup::default() };
+    let setup = Setup { seed, rung, ..Setup::default() };
     let policy = policy.filter(|_| sim == "exact");
     let contender = policy.map(|policy| setup.contender(policy)).transpose().map_err(raised)?;
     Ok(setup.uses_seed(trace, contender.as_slice()))

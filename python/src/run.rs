@@ -449,10 +449,15 @@ impl Result {
     }
 }
 
+/// The policies of a comparison, as they were written.
+fn labels(comparison: &covey_report::Comparison) -> Vec<&str> {
+    comparison.summaries().iter().map(|summary| summary.label.as_str()).collect()
+}
+
 impl Comparison {
-    fn comparison(&self) -> PyResult<covey_report::Comparison<'_>> {
-        let runs = self.results.iter().map(|kept| kept.run()).collect::<PyResult<_>>()?;
-        let comparison = covey_report::Comparison::new(runs, self.baseline).map_err(raised)?;
+    pub(crate) fn comparison(&self) -> PyResult<covey_report::Comparison> {
+        let runs = self.results.iter().map(|kept| kept.run()).collect::<PyResult<Vec<_>>>()?;
+        let comparison = covey_report::Comparison::new(&runs, self.baseline).map_err(raised)?;
         Ok(match self.jct_shares {
             Some(seed) => comparison.with_jct_shares(seed),
             None => comparison,
@@ -573,15 +578,14 @@ impl Comparison {
     #[getter]
     fn speedups(&self) -> PyResult<Frame> {
         let comparison = self.comparison()?;
-        let runs = comparison.runs();
-        let coflows = runs.first().map_or(&[][..], |run| run.workload().coflows.as_slice());
-        let policy = (0..runs.len() as u32).flat_map(|run| coflows.iter().map(move |_| run));
-        let coflow = runs.iter().flat_map(|_| 0..coflows.len() as u32);
-        let labels = runs.iter().map(|run| run.info().label.as_str()).collect();
-        let ids = coflows.iter().map(|coflow| coflow.id.as_str()).collect();
-        let ratios = runs.iter().flat_map(|run| comparison.ratios(run).collect::<Vec<_>>());
+        let (labels, coflows) = (labels(&comparison), &comparison.coflows().id);
+        let places = 0..labels.len();
+        let policy = places.clone().flat_map(|place| coflows.iter().map(move |_| place as u32));
+        let coflow = places.clone().flat_map(|_| 0..coflows.len() as u32);
+        let ids = coflows.iter().map(String::as_str).collect();
+        let ratios = places.flat_map(|place| comparison.ratios(place).collect::<Vec<_>>());
         Frame::of(vec![
-            Column { name: "policy", values: Values::Name(labels, policy.collect()) },
+            Column { name: "policy", values: Values::Name(labels.clone(), policy.collect()) },
             Column { name: "coflow_id", values: Values::Name(ids, coflow.collect()) },
             Column { name: "speedup", values: Values::Number(ratios.collect()) },
         ])
@@ -592,13 +596,15 @@ impl Comparison {
     /// policy, bin, coflows, mean_cct_s, speedup (of the mean CCT over the baseline's).
     #[getter]
     fn by_bin(&self) -> PyResult<Frame> {
-        let runs = self.results.iter().map(|kept| kept.run()).collect::<PyResult<Vec<_>>>()?;
-        let means: Vec<_> = runs.iter().map(mean_cct_by_bin).collect();
+        let comparison = self.comparison()?;
+        let labels = labels(&comparison);
+        let places = 0..labels.len();
+        let mean = |place| mean_cct_by_bin(comparison.coflows(), place);
+        let means: Vec<_> = places.clone().map(mean).collect();
         let base = means[self.baseline];
-        let labels = runs.iter().map(|run| run.info().label.as_str()).collect();
-        let policy = (0..runs.len() as u32).flat_map(|run| [run; 4]);
+        let policy = places.clone().flat_map(|place| [place as u32; 4]);
         let bins = Bin::ALL.iter().map(|bin| bin.name()).collect();
-        let bin = runs.iter().flat_map(|_| 0..4);
+        let bin = places.flat_map(|_| 0..4);
         let each = || means.iter().flat_map(|bins| bins.iter().zip(&base));
         Frame::of(vec![
             Column { name: "policy", values: Values::Name(labels, policy.collect()) },

@@ -27,7 +27,7 @@ fn main() -> Result<(), Box<dyn Error>> {
     let workload = workload(&mut random);
     let runs: Result<Vec<Run<'_>>, _> =
         POLICIES.iter().map(|p| run(&workload, p, &mut random)).collect();
-    let comparison = Comparison::new(runs?, 0)?;
+    let comparison = Comparison::new(&runs?, 0)?;
     print!("{comparison}");
     let page = html_page(
         &comparison,

@@ -1,6 +1,6 @@
 //! The four bins of Aalo's Table 3: coflows by the length of their longest flow and their width.
 
-use crate::Run;
+use crate::Coflows;
 use covey_trace::Coflow;
 
 /// A coflow is long if its longest flow has at least this many bytes: 5 MB of 1,048,576 bytes.
@@ -28,7 +28,12 @@ impl Bin {
 
     /// The bin of a coflow.
     pub fn of(coflow: &Coflow) -> Self {
-        match (coflow.length_bytes() >= LONG_BYTES, coflow.width() > MAX_NARROW_FLOWS) {
+        Self::by(coflow.length_bytes(), coflow.width())
+    }
+
+    /// The bin of a coflow whose longest flow has so many bytes, and which has so many flows.
+    pub fn by(length_bytes: f64, width: usize) -> Self {
+        match (length_bytes >= LONG_BYTES, width > MAX_NARROW_FLOWS) {
             (false, false) => Self::ShortNarrow,
             (true, false) => Self::LongNarrow,
             (false, true) => Self::ShortWide,
@@ -56,12 +61,13 @@ pub struct BinMean {
     pub mean_cct_s: f64,
 }
 
-/// The mean CCT of `run` in each bin, in the order of [`Bin::ALL`].
-pub fn mean_cct_by_bin(run: &Run<'_>) -> [BinMean; 4] {
+/// The mean CCT in each bin under a policy, by its place, in the order of [`Bin::ALL`].
+pub fn mean_cct_by_bin(coflows: &Coflows, policy: usize) -> [BinMean; 4] {
     let mut sums = [(0, 0.0); 4];
-    for (coflow, cct_s) in run.workload().coflows.iter().zip(run.ccts_s()) {
-        let (coflows, sum_s) = &mut sums[Bin::of(coflow) as usize];
-        *coflows += 1;
+    let sizes = coflows.length_bytes.iter().zip(&coflows.width);
+    for ((&length_bytes, &width), cct_s) in sizes.zip(&coflows.cct_s[policy]) {
+        let (count, sum_s) = &mut sums[Bin::by(length_bytes, width) as usize];
+        *count += 1;
         *sum_s += cct_s;
     }
     sums.map(|(coflows, sum_s)| BinMean { coflows, mean_cct_s: sum_s / coflows as f64 })

@@ -14,17 +14,20 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::json::or_infinite;
 
 /// The probability that an interval covers the speed-up.
 pub const LEVEL: f64 = 0.95;
 
 /// The interval in which the speed-up of a policy is, with a probability of 95 %.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Interval {
     /// Its lower end.
     pub low: f64,
     /// Its upper end; infinite if nothing bounds it.
+    #[serde(deserialize_with = "or_infinite")]
     pub high: f64,
 }
 

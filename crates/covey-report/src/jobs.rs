@@ -79,10 +79,10 @@ fn root(leader: &[usize], mut coflow: usize) -> usize {
 /// Job completion times in seconds, one for each coflow, if each coflow is the shuffle of a job
 /// that also computes (Philae, ATC 2019, §9.2). A job that spends the share φ of its time in
 /// shuffle takes `cct_ref / φ` under the reference. The rest of that time it computes, under every
-/// policy.
-pub fn jcts_by_share_s(reference: &Run<'_>, run: &Run<'_>, shares: &[f64]) -> Vec<f64> {
-    let ccts = reference.ccts_s().zip(run.ccts_s());
-    ccts.zip(shares).map(|((cct_ref, cct), share)| cct_ref / share - cct_ref + cct).collect()
+/// policy. The lists are completion times in seconds under the reference and under the policy.
+pub fn jcts_by_share_s(reference_s: &[f64], ccts_s: &[f64], shares: &[f64]) -> Vec<f64> {
+    let ccts_s = reference_s.iter().zip(ccts_s);
+    ccts_s.zip(shares).map(|((cct_ref, cct), share)| cct_ref / share - cct_ref + cct).collect()
 }
 
 #[cfg(test)]

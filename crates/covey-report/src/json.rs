@@ -1,6 +1,8 @@
 //! Writes reports as JSON.
 
-use serde::{Serialize, Serializer};
+use serde::de::Error as _;
+use serde::{Deserialize, Deserializer, Serialize, Serializer};
+use serde_json::{Map, Value};
 use std::io::{self, Write};
 
 /// Writes `value`, such as a [`Summary`](crate::Summary) or a [`Comparison`](crate::Comparison), as
@@ -20,6 +22,27 @@ pub(crate) fn as_object<S: Serializer>(
     serializer: S,
 ) -> Result<S::Ok, S::Error> {
     serializer.collect_map(pairs.iter().map(|(key, value)| (key, value)))
+}
+
+/// Reads the pairs that [`as_object`] has written.
+pub(crate) fn pairs<'de, D: Deserializer<'de>>(
+    deserializer: D,
+) -> Result<Vec<(String, String)>, D::Error> {
+    let text = |(key, value)| match value {
+        Value::String(text) => Ok((key, text)),
+        other => Err(D::Error::custom(format!("{key}: expected a text, found {other}"))),
+    };
+    Map::deserialize(deserializer)?.into_iter().map(text).collect()
+}
+
+/// Reads a number that JSON has no form for, such as the mean of nothing, as NaN.
+pub(crate) fn or_nan<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::NAN))
+}
+
+/// Reads an end that nothing bounds.
+pub(crate) fn or_infinite<'de, D: Deserializer<'de>>(deserializer: D) -> Result<f64, D::Error> {
+    Ok(Option::deserialize(deserializer)?.unwrap_or(f64::INFINITY))
 }
 
 /// Serializes a number without a fraction as an integer: `1000` rather than `1000.0`.

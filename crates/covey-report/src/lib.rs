@@ -8,7 +8,8 @@
 //!                                  ├────────────────────────▶ tables: one row per coflow or flow; CSV
 //!                                  ▼
 //!                 several Runs ─▶ Comparison ───────────────▶ text table, JSON, HTML page
-//!      Comparisons, one a seed ─▶ Study ────────────────────▶ text table, JSON, HTML page
+//!      Comparisons, one a seed ─▶ OverSeeds ────────────────▶ text table, JSON, HTML page
+//!      Comparisons, OverSeeds ──▶ Results ──────────────────▶ a file that is read again, HTML page
 //! Run + Spans + queues ─────────▶ trace for Perfetto's viewer
 //! Runs + Explanations ──────────▶ Explanations ─────────────▶ text, JSON, picture
 //! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON
@@ -20,6 +21,7 @@
 
 mod bins;
 mod certainty;
+mod coflows;
 mod columns;
 mod comparison;
 mod csv;
@@ -33,12 +35,13 @@ mod jobs;
 mod json;
 mod landmarks;
 mod live;
+mod over_seeds;
 pub mod palette;
 mod perfetto;
 mod published;
+mod results;
 mod run;
 mod stats;
-mod study;
 mod summary;
 mod table;
 mod tenants;
@@ -49,6 +52,7 @@ mod whatif;
 
 pub use bins::{Bin, BinMean, mean_cct_by_bin};
 pub use certainty::{Certainty, Interval, LEVEL, Over};
+pub use coflows::Coflows;
 pub use columns::{Column, Values, per_coflow, per_flow};
 pub use comparison::{Comparison, JctSpeedup, Speedup};
 pub use csv::{write_per_coflow_csv, write_per_flow_csv, write_per_link_csv};
@@ -58,18 +62,19 @@ pub use figure::{Figure, Plot};
 pub use file::{check_writable, write_file_atomically};
 pub use html::{
     Appendix, Cell, CellKind, FigureStyle, Grid, Part, Row, appendix_page, figure_files, html_page,
-    identification_page, study_page, whatif_page,
+    identification_page, results_page, whatif_page,
 };
 pub use identification::{Agreement, Identification, Method, together_table};
 pub use jobs::{Jobs, jcts_by_share_s};
 pub use json::write_json;
 pub use landmarks::Landmarks;
 pub use live::{Live, Spread};
+pub use over_seeds::{OverSeeds, Seeds, SeedsSpeedup};
 pub use perfetto::write_perfetto;
 pub use published::{Claim, ClaimVerdict, PublishedError, PublishedValue, differing};
+pub use results::{Results, ResultsError};
 pub use run::{Run, RunInfo};
 pub use stats::{Distribution, percentile};
-pub use study::{Seeds, Study, StudySpeedup};
 pub use summary::Summary;
 pub use tenants::{TenantSummary, tenants};
 pub use tiers::{FabricLoad, TraceInfo};

@@ -44,7 +44,7 @@ struct Row {
 }
 
 /// A published value beside ours.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Claim {
     /// The policy, as the user typed it.
     pub policy: String,
@@ -63,7 +63,7 @@ pub struct Claim {
 }
 
 /// Whether a published value is that of the comparison.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ClaimVerdict {
     /// Within the tolerance.

@@ -1,23 +1,31 @@
 //! Means and percentiles.
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
+
+use crate::json::or_nan;
 
 /// Mean, percentiles and maximum of a set of numbers, in the unit of the numbers.
 ///
 /// All are NaN for the empty set; JSON then has `null`.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub struct Distribution {
     /// Arithmetic mean.
+    #[serde(deserialize_with = "or_nan")]
     pub mean: f64,
     /// Median.
+    #[serde(deserialize_with = "or_nan")]
     pub p50: f64,
     /// 90th percentile.
+    #[serde(deserialize_with = "or_nan")]
     pub p90: f64,
     /// 95th percentile.
+    #[serde(deserialize_with = "or_nan")]
     pub p95: f64,
     /// 99th percentile.
+    #[serde(deserialize_with = "or_nan")]
     pub p99: f64,
     /// Greatest value.
+    #[serde(deserialize_with = "or_nan")]
     pub max: f64,
 }
 

@@ -1,18 +1,18 @@
 //! The statistics of one run.
 
-use crate::json::{as_object, whole_as_integer};
+use crate::json::{as_object, pairs, whole_as_integer};
 use crate::stats::Distribution;
 use crate::{Jobs, Run, TenantSummary};
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// A report on one run. `Serialize` gives the object of `simulate --json`, `Display` the text for a
 /// terminal.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Summary {
     /// Name of the policy.
     pub policy: String,
     /// The policy's parameters, defaults included, in order.
-    #[serde(serialize_with = "as_object")]
+    #[serde(serialize_with = "as_object", deserialize_with = "pairs")]
     pub params: Vec<(String, String)>,
     /// Name of the trace.
     pub trace: String,
@@ -63,15 +63,17 @@ pub struct Summary {
     pub saved_bytes: f64,
     /// Processor time of compression, in seconds of a whole processor.
     pub cpu_s: f64,
+    /// Whether the policy sees sizes of coflows before they end, where that is known.
+    pub knows_sizes: Option<bool>,
     /// Flows that were cancelled; left out if there are none.
-    #[serde(skip_serializing_if = "is_none")]
+    #[serde(skip_serializing_if = "is_none", default)]
     pub cancelled_flows: usize,
     /// Bytes that were sent for nothing, by flows that were cancelled, moved or restarted; left out
     /// if there are none.
-    #[serde(serialize_with = "whole_as_integer", skip_serializing_if = "is_zero")]
+    #[serde(serialize_with = "whole_as_integer", skip_serializing_if = "is_zero", default)]
     pub wasted_bytes: f64,
     /// What each tenant got; left out if the trace names none.
-    #[serde(skip_serializing_if = "Vec::is_empty")]
+    #[serde(skip_serializing_if = "Vec::is_empty", default)]
     pub tenants: Vec<TenantSummary>,
 }
 
@@ -120,6 +122,7 @@ impl Summary {
             // The fold starts at 0, because the `sum` of no values is -0.
             saved_bytes: outcome.compression.iter().fold(0.0, |sum, c| sum + c.saved_bytes),
             cpu_s: outcome.compression.iter().fold(0.0, |sum, c| sum + c.cpu_s),
+            knows_sizes: info.knows_sizes,
             cancelled_flows: outcome.cancelled.len(),
             wasted_bytes: outcome.wasted_bytes.iter().fold(0.0, |sum, bytes| sum + bytes),
             tenants: TenantSummary::all(run),

@@ -20,7 +20,7 @@ pub(crate) struct Column {
 pub(crate) const INTERVAL: [&str; 2] = ["speed-up", "95 %"];
 
 impl Table {
-    pub fn of(comparison: &Comparison<'_>) -> Self {
+    pub fn of(comparison: &Comparison) -> Self {
         let (summaries, speedups) = (comparison.summaries(), comparison.speedups());
         let cct = |heading, pick: fn(&crate::Distribution) -> f64| {
             let values: Vec<f64> = summaries.iter().map(|s| pick(&s.cct_s)).collect();

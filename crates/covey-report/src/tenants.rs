@@ -3,13 +3,13 @@
 use std::fmt::{self, Write};
 
 use covey_trace::Workload;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::Run;
 use crate::units::{counted, decimals, fixed};
 
 /// The completion times of one tenant's coflows.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct TenantSummary {
     /// The tenant; `None` for the coflows that the trace gives to none.
     pub tenant: Option<String>,

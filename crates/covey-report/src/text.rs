@@ -10,7 +10,7 @@ const WIDTH: usize = 100;
 /// Number of spaces between columns.
 const GAP: usize = 2;
 
-impl fmt::Display for Comparison<'_> {
+impl fmt::Display for Comparison {
     /// The table of `compare`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         Table::of(self).write(out)?;
@@ -20,7 +20,7 @@ impl fmt::Display for Comparison<'_> {
             "\nSpeed-ups over {}: of the mean CCT, and the median over coflows.",
             base.label
         )?;
-        if self.runs().len() > 1 && base.coflows > 1 {
+        if self.summaries().len() > 1 && base.coflows > 1 {
             writeln!(out, "{}", wrapped(&self.certainty().to_string()))?;
         }
         if let Some(bound) = bound(self.summaries()) {
@@ -88,7 +88,7 @@ pub(crate) fn wrapped(sentence: &str) -> String {
 }
 
 /// Explains job completion times and deadlines below a table; `None` if the table has neither.
-pub(crate) fn jobs_note(comparison: &Comparison<'_>) -> Option<String> {
+pub(crate) fn jobs_note(comparison: &Comparison) -> Option<String> {
     let base = &comparison.summaries()[comparison.baseline()];
     let mut notes = Vec::new();
     if let Some(seed) = comparison.jct_shares() {

@@ -40,7 +40,7 @@ fn names_are_escaped_everywhere() {
         info.params = vec![(evil.to_owned(), evil.to_owned())];
         Run::new(&workload, run.outcome().clone(), info).unwrap()
     });
-    let page = html_page(&Comparison::new(runs.into(), 1).unwrap(), evil);
+    let page = html_page(&Comparison::new(&runs, 1).unwrap(), evil);
     assert!(page.contains("&lt;script&gt;"));
     let (before, data) = page.split_once("<script type=\"application/json\" id=\"data\">").unwrap();
     assert!(!before.contains("<script") && !before.contains("(\"&\")"));
@@ -61,8 +61,8 @@ fn the_page_loads_nothing() {
 #[test]
 fn each_of_ten_policies_looks_different() {
     let workload = workload();
-    let runs = (0..10).map(|_| fair(&workload)).collect();
-    let page = html_page(&Comparison::new(runs, 4).unwrap(), "");
+    let runs: Vec<Run<'_>> = (0..10).map(|_| fair(&workload)).collect();
+    let page = html_page(&Comparison::new(&runs, 4).unwrap(), "");
     let classes = page.split("<line class=\"curve ").skip(1).filter_map(|s| s.split('"').next());
     assert_eq!(classes.collect::<HashSet<_>>().len(), 10);
 }
@@ -70,7 +70,7 @@ fn each_of_ten_policies_looks_different() {
 #[test]
 fn one_policy_has_no_speedups() {
     let workload = workload();
-    let page = html_page(&Comparison::new(vec![fair(&workload)], 0).unwrap(), "");
+    let page = html_page(&Comparison::new(&[fair(&workload)], 0).unwrap(), "");
     assert_eq!(page.matches("<figure>").count(), 1);
 }
 
@@ -79,7 +79,7 @@ fn an_empty_workload_gives_a_page() {
     let workload = Workload::default();
     let info = fair(&crate::common::workload()).info().clone();
     let run = || Run::new(&workload, Outcome::default(), info.clone()).unwrap();
-    let page = html_page(&Comparison::new(vec![run(), run()], 0).unwrap(), "");
+    let page = html_page(&Comparison::new(&[run(), run()], 0).unwrap(), "");
     let (before, _) = page.split_once("<script>").unwrap();
     assert!(!before.contains("NaN") && page.ends_with("</html>"));
 }
@@ -264,7 +264,7 @@ fn long_labels_are_not_shortened() {
         let info = covey_report::RunInfo { label: format!("{long}{order}"), ..run.info().clone() };
         Run::new(&workload, run.outcome().clone(), info).unwrap()
     });
-    let page = html_page(&Comparison::new(runs.into(), 0).unwrap(), "");
+    let page = html_page(&Comparison::new(&runs, 0).unwrap(), "");
     assert!(!page.contains('…'));
     let names: Vec<_> = texts(&page).into_iter().map(|(.., text)| text).collect();
     for order in ["order=A", "order=B"] {

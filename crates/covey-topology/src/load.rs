@@ -3,11 +3,11 @@
 use covey_core::state::Registration;
 use covey_core::{Fabric, LinkId, PortId};
 use covey_trace::Workload;
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 /// The load of the links of one tier. The time for which a link is busy is the bytes of all flows
 /// that cross it, divided by its capacity: the least time in which it can carry them.
-#[derive(Debug, Clone, PartialEq, Serialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
 pub struct Tier {
     /// Name of the tier, such as `edge up`.
     pub tier: String,

@@ -12,9 +12,11 @@ use crate::failure::Failure;
 use crate::identify::Identify;
 use crate::output;
 use crate::policies::Policies;
+use crate::report::Report;
 use crate::reproduce::Reproduce;
 use crate::shell::{Completions, Man};
 use crate::simulate::Simulate;
+use crate::study::Study;
 use crate::trace::Trace;
 use crate::usage;
 use crate::whatif::WhatIf;
@@ -34,6 +36,8 @@ struct Cli {
 #[derive(Debug, Subcommand)]
 enum Command {
     Compare(Compare),
+    Study(Study),
+    Report(Report),
     Simulate(Simulate),
     Explain(Explain),
     Bound(Bound),
@@ -67,6 +71,7 @@ fn after_help() -> String {
         "\
 Examples:
   covey compare builtin:fb-like --report report.html
+  covey study experiment.toml
   covey simulate trace.txt --policy sebf --bound
   covey explain trace.txt --policy aalo --slowest 5
   covey bound trace.txt
@@ -106,6 +111,8 @@ impl Command {
     fn run(self, program: &clap::Command) -> Result<(), Failure> {
         match self {
             Command::Compare(compare) => compare.run(),
+            Command::Study(study) => study.run(program),
+            Command::Report(report) => report.run(),
             Command::Simulate(simulate) => simulate.run(),
             Command::Explain(explain) => explain.run(),
             Command::Bound(bound) => bound.run(),

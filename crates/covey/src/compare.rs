@@ -1,19 +1,17 @@
 //! `covey compare`: several policies on the same trace.
 
-use std::fmt::Display;
 use std::fs::File;
 use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use covey_experiment::{Contender, baseline, cores};
-use covey_report::{Comparison, PublishedValue, Seeds, Study, differing, write_json};
-use serde::Serialize;
+use covey_experiment::{Contender, Setup, baseline, cores};
+use covey_report::{Comparison, OverSeeds, PublishedValue, Results, Seeds, differing, write_json};
 
-use crate::comparison::Outputs;
+use crate::comparison::{Outputs, print};
 use crate::experiment::Arguments;
 use crate::failure::Failure;
-use crate::output;
+use crate::{invocation, output};
 
 /// More seeds say nothing new.
 const MOST_SEEDS: u64 = 1000;
@@ -29,6 +27,7 @@ Examples:
   covey compare trace.txt --figures figures --style page
   covey compare builtin:fb-like:coflows=100 --policies fair,covey,sebf --seeds 20
   covey compare trace.txt --policies fair,aalo --against published.csv
+  covey compare trace.txt --results results.json
   covey compare trace.txt --policies fair,aalo,coda --rung mixed-denser --metric metric.json
 In the list, key=value belongs to the policy before it. `covey policies` lists the policies and
 their parameters.")]
@@ -45,14 +44,15 @@ pub struct Compare {
     outputs: Outputs,
     /// Set published values beside ours: a CSV file with the columns policy, metric (a number of
     /// --json, such as cct_s.mean or speedup.mean_of_means), value and tolerance (5% or 0.05). The
-    /// exit status is 1 if any differs
+    /// exit status is 1 if any differs. A published value is of one trace, so not with --seeds
     #[arg(long, value_name = "FILE.csv", conflicts_with = "seeds")]
     against: Option<PathBuf>,
     /// Number of policies simulated at a time [default: the number of cores]
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Compare on this many traces, which differ by their seed: that of --seed, and those after it.
-    /// The table then says how certain each difference is
+    /// The table then says how certain each difference is. Not with --against, --figures,
+    /// --per-coflow and --jct-shares, which are of one trace
     #[arg(long, value_name = "N", conflicts_with_all = ["per_coflow", "jct_shares", "figures"])]
     seeds: Option<u64>,
 }
@@ -60,51 +60,36 @@ pub struct Compare {
 impl Compare {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
-        let contenders = self.setup.setup().contenders(&self.policies)?;
-        let baseline = baseline(self.baseline.as_deref(), &contenders)?;
-        let labels: Vec<&str> = contenders.iter().map(|c| c.label.as_str()).collect();
-        let tables = self.outputs.check(&labels)?;
-        let jobs = self.jobs.map_or_else(cores, NonZeroUsize::get);
-        if let Some(seeds) = self.seeds {
-            let study = self.study(seeds, &contenders, baseline, jobs)?;
-            self.outputs.write_study(&study)?;
-            return self.print(&study);
+        let results = Results::of(invocation::command(), None);
+        let results = run_all(std::slice::from_ref(&self), results)?;
+        let json = self.outputs.shown.json;
+        match (json, results.comparisons(), results.over_seeds()) {
+            (true, [one], _) => output::print(|out| write_json(one, out))?,
+            (true, _, [one]) => output::print(|out| write_json(one, out))?,
+            _ => print(&results, json)?,
         }
-        let published = self.against.as_deref().map(|file| read(file, &labels)).transpose()?;
-        let scene = self.setup.open()?;
-        let runs = self.setup.run(&scene, contenders, true, jobs)?;
-        let mut comparison = Comparison::new(runs, baseline)?;
-        if let Some((values, name)) = published {
-            comparison = comparison.against(values, &name)?;
-        }
-        let comparison = self.outputs.write(comparison, &tables)?;
-        self.print(&comparison)?;
-        match differing(comparison.claims()) {
-            0 => Ok(()),
-            1 => Err(Failure::Other("1 published value differs".to_owned())),
-            many => Err(Failure::Other(format!("{many} published values differ"))),
-        }
+        verdict(&results)
     }
 
-    fn print(&self, report: &(impl Serialize + Display)) -> Result<(), Failure> {
-        output::print(|out| {
-            if self.outputs.json { write_json(report, out) } else { write!(out, "{report}") }
-        })
+    /// Whether names are taken out of all results.
+    pub fn is_anonymous(&self) -> bool {
+        self.setup.is_anonymous()
     }
 
     /// The same comparison with each seed.
-    fn study(
+    fn over_seeds(
         &self,
         seeds: u64,
         contenders: &[Contender],
         baseline: usize,
         jobs: usize,
-    ) -> Result<Study, Failure> {
+    ) -> Result<OverSeeds, Failure> {
         if !(2..=MOST_SEEDS).contains(&seeds) {
             let expected = format!("a number from 2 to {MOST_SEEDS}");
             return Err(Failure::argument("--seeds", expected, seeds.to_string()));
         }
-        if !self.setup.setup().uses_seed(self.setup.first(), contenders) {
+        let unseeded = Setup { seed: None, ..self.setup.setup() };
+        if !unseeded.uses_seed(self.setup.first(), contenders) {
             let expected =
                 "a builtin trace that names no seed, a policy that draws at random, or a rung";
             let found = "a trace that is the same for every seed";
@@ -115,9 +100,50 @@ impl Compare {
             let setup = self.setup.seeded(seed);
             let scene = setup.open()?;
             let runs = setup.run(&scene, setup.setup().contenders(&self.policies)?, true, jobs)?;
-            all.add(seed, &Comparison::new(runs, baseline)?);
+            all.add(seed, &Comparison::new(&runs, baseline)?);
         }
-        Ok(all.into_study()?)
+        Ok(all.finish()?)
+    }
+}
+
+/// Runs comparisons that differ by their trace only, adds them to `results`, and writes their
+/// outputs.
+pub fn run_all(all: &[Compare], mut results: Results) -> Result<Results, Failure> {
+    let asked = &all[0];
+    let contenders = || asked.setup.setup().contenders(&asked.policies);
+    let first = contenders()?;
+    let baseline = baseline(asked.baseline.as_deref(), &first)?;
+    let labels: Vec<&str> = first.iter().map(|c| c.label.as_str()).collect();
+    asked.outputs.check(&labels)?;
+    let published = asked.against.as_deref().map(|file| read(file, &labels)).transpose()?;
+    if let Some(without_file) = all.iter().find(|compare| compare.setup.is_missing()) {
+        without_file.setup.open()?;
+    }
+    let jobs = asked.jobs.map_or_else(cores, NonZeroUsize::get);
+    for compare in all {
+        if let Some(seeds) = compare.seeds {
+            results.add_over_seeds(compare.over_seeds(seeds, &first, baseline, jobs)?);
+            continue;
+        }
+        let scene = compare.setup.open()?;
+        let runs = compare.setup.run(&scene, contenders()?, true, jobs)?;
+        let mut comparison = Comparison::new(&runs, baseline)?;
+        if let Some((values, name)) = &published {
+            comparison = comparison.against(values.clone(), name)?;
+        }
+        results.add(asked.outputs.complete(comparison)?);
+        asked.outputs.write_tables(&runs, all.len() > 1)?;
+    }
+    asked.outputs.write(&results)?;
+    Ok(results)
+}
+
+/// An error if a published value differs.
+pub fn verdict(results: &Results) -> Result<(), Failure> {
+    match results.comparisons().iter().map(|it| differing(it.claims())).sum() {
+        0_usize => Ok(()),
+        1 => Err(Failure::Other("1 published value differs".to_owned())),
+        many => Err(Failure::Other(format!("{many} published values differ"))),
     }
 }
 

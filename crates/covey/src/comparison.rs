@@ -1,4 +1,4 @@
-//! The outputs of a comparison, for `covey compare` and `covey testbed`.
+//! The outputs of comparisons, for `covey compare`, `study`, `report` and `testbed`.
 
 use std::fs;
 use std::io::ErrorKind;
@@ -6,11 +6,11 @@ use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use covey_report::{
-    Comparison, FigureStyle, Study, figure_files, html_page, study_page, write_per_coflow_csv,
+    Comparison, FigureStyle, Results, Run, figure_files, results_page, write_json,
+    write_per_coflow_csv,
 };
 
 use crate::failure::Failure;
-use crate::invocation;
 use crate::output;
 
 /// The value of `--style`.
@@ -24,9 +24,9 @@ enum Style {
     Talk,
 }
 
-/// The outputs of a comparison.
+/// What shows results.
 #[derive(Debug, Args)]
-pub struct Outputs {
+pub struct Shown {
     /// Print one JSON object instead of a table
     #[arg(long)]
     pub json: bool,
@@ -39,6 +39,62 @@ pub struct Outputs {
     /// For what figures are made: their width and the size of their letters
     #[arg(long, value_enum, ignore_case = true, requires = "figures", default_value_t = Style::Column)]
     style: Style,
+}
+
+impl Shown {
+    /// Checks before long work that all files can be written.
+    pub fn check(&self) -> Result<(), Failure> {
+        if let Some(file) = &self.report {
+            output::check_format("--report", file, output::PAGE)?;
+        }
+        match self.figures.as_deref().filter(|folder| !folder.is_dir()) {
+            Some(folder) => output::check(folder),
+            None => Ok(()),
+        }
+    }
+
+    /// Refuses a page that is the file which is read.
+    pub fn check_apart(&self, input: &str) -> Result<(), Failure> {
+        self.report.iter().try_for_each(|file| output::check_apart("--report", file, input))
+    }
+
+    /// Writes page and figures.
+    pub fn write(&self, results: &Results) -> Result<(), Failure> {
+        if let Some(folder) = &self.figures {
+            if !results.over_seeds().is_empty() {
+                let expected = "results of one seed, which have figures";
+                return Err(Failure::argument("--figures", expected, "results over seeds"));
+            }
+            let style = match self.style {
+                Style::Column => FigureStyle::Column,
+                Style::Page => FigureStyle::Page,
+                Style::Talk => FigureStyle::Talk,
+            };
+            let are_several = results.comparisons().len() > 1;
+            for comparison in results.comparisons() {
+                let trace = &comparison.summaries()[comparison.baseline()].trace;
+                let folder = make(folder, are_several.then_some(trace))?;
+                for (name, content) in figure_files(comparison, style) {
+                    output::write(&folder.join(name), |out| out.write_all(content.as_bytes()))?;
+                }
+            }
+        }
+        if let Some(file) = &self.report {
+            let page = results_page(results);
+            output::write(file, |out| out.write_all(page.as_bytes()))?;
+        }
+        Ok(())
+    }
+}
+
+/// The outputs of comparisons that are made.
+#[derive(Debug, Args)]
+pub struct Outputs {
+    #[command(flatten)]
+    pub shown: Shown,
+    /// Keep the results in a file, which covey report shows again
+    #[arg(long, value_name = "FILE.json")]
+    results: Option<PathBuf>,
     /// Write a CSV file for each row of the table into this directory, with a line for each coflow
     #[arg(long, value_name = "DIR")]
     per_coflow: Option<PathBuf>,
@@ -50,106 +106,91 @@ pub struct Outputs {
 }
 
 impl Outputs {
-    /// Checks before long work that all files can be written; returns the CSV files, one for each
-    /// of `labels`.
-    pub fn check(&self, labels: &[&str]) -> Result<Tables, Failure> {
-        let tables = Tables::in_folder(self.per_coflow.as_deref(), labels)?;
-        if let Some(file) = &self.report {
-            output::check_format("--report", file, output::PAGE)?;
+    /// Checks before long work that all files can be written. Tables have these `labels`.
+    pub fn check(&self, labels: &[&str]) -> Result<(), Failure> {
+        self.check_tables(labels)?;
+        if let Some(file) = &self.results {
+            output::check_format("--results", file, output::RESULTS)?;
         }
-        if let Some(folder) = self.figures.as_deref().filter(|folder| !folder.is_dir()) {
-            output::check(folder)?;
-        }
-        Ok(tables)
+        self.shown.check()
     }
 
-    /// Writes the page of a study.
-    pub fn write_study(&self, study: &Study) -> Result<(), Failure> {
-        if let Some(file) = &self.report {
-            let page = study_page(study, &invocation::command());
-            output::write(file, |out| out.write_all(page.as_bytes()))?;
-        }
-        Ok(())
-    }
-
-    /// Writes all files; returns the comparison, with job completion times if requested.
-    pub fn write<'a>(
-        &self,
-        comparison: Comparison<'a>,
-        tables: &Tables,
-    ) -> Result<Comparison<'a>, Failure> {
-        let comparison = match self.jct_shares {
-            Some(_) if comparison.summaries()[comparison.baseline()].jobs.is_some() => {
-                let expected = "a trace of coflows without jobs";
-                return Err(Failure::argument("--jct-shares", expected, "one with jobs"));
-            }
-            Some(seed) => comparison.with_jct_shares(seed),
-            None => comparison,
-        };
-        tables.write(&comparison)?;
-        if let Some(folder) = &self.figures {
-            let style = match self.style {
-                Style::Column => FigureStyle::Column,
-                Style::Page => FigureStyle::Page,
-                Style::Talk => FigureStyle::Talk,
-            };
-            make(folder)?;
-            for (name, content) in figure_files(&comparison, style) {
-                output::write(&folder.join(name), |out| out.write_all(content.as_bytes()))?;
-            }
-        }
-        if let Some(file) = &self.report {
-            let page = html_page(&comparison, &invocation::command());
-            output::write(file, |out| out.write_all(page.as_bytes()))?;
-        }
-        Ok(comparison)
-    }
-}
-
-/// The CSV files of a comparison, each with a line for each coflow; none if no folder was given.
-pub struct Tables(Option<(PathBuf, Vec<PathBuf>)>);
-
-impl Tables {
-    /// The file of each label in a folder, after a check that it can be written.
-    fn in_folder(folder: Option<&Path>, labels: &[&str]) -> Result<Tables, Failure> {
-        let Some(folder) = folder else { return Ok(Tables(None)) };
+    fn check_tables(&self, labels: &[&str]) -> Result<(), Failure> {
+        let Some(folder) = self.per_coflow.as_deref() else { return Ok(()) };
         if !folder.is_dir() && folder.extension().is_some_and(|it| it.eq_ignore_ascii_case("csv")) {
             let expected = "a folder, where each policy gets a CSV file";
             let found = format!("'{}'", folder.display());
             return Err(Failure::argument("--per-coflow", expected, found));
         }
-        let files: Vec<PathBuf> = labels.iter().map(|it| folder.join(file_name(it))).collect();
         if folder.is_dir() {
-            files.iter().try_for_each(|file| output::check(file))?;
+            labels.iter().try_for_each(|label| output::check(&folder.join(file_name(label))))
         } else if folder.exists() {
             let error = ErrorKind::NotADirectory.into();
-            return Err(Failure::Input(output::message(folder, &error)));
+            Err(Failure::Input(output::message(folder, &error)))
         } else {
-            output::check(folder)?;
+            output::check(folder)
         }
-        Ok(Tables(Some((folder.to_owned(), files))))
     }
 
-    /// Writes them.
-    fn write(&self, comparison: &Comparison<'_>) -> Result<(), Failure> {
-        let Some((folder, files)) = &self.0 else { return Ok(()) };
-        make(folder)?;
-        comparison
-            .runs()
-            .iter()
-            .zip(files)
-            .try_for_each(|(run, file)| output::write(file, |out| write_per_coflow_csv(run, out)))
+    /// Adds job completion times if requested.
+    pub fn complete(&self, comparison: Comparison) -> Result<Comparison, Failure> {
+        let has_jobs = comparison.summaries()[comparison.baseline()].jobs.is_some();
+        match self.jct_shares {
+            Some(_) if has_jobs => {
+                let expected = "a trace of coflows without jobs";
+                Err(Failure::argument("--jct-shares", expected, "one with jobs"))
+            }
+            Some(seed) => Ok(comparison.with_jct_shares(seed)),
+            None => Ok(comparison),
+        }
+    }
+
+    /// Writes a table of coflows for each run. Those of several traces are in a folder for each.
+    pub fn write_tables(&self, runs: &[Run<'_>], are_several: bool) -> Result<(), Failure> {
+        let (Some(folder), Some(first)) = (&self.per_coflow, runs.first()) else { return Ok(()) };
+        let folder = make(folder, are_several.then_some(&first.info().trace))?;
+        runs.iter().try_for_each(|run| {
+            let file = folder.join(file_name(&run.info().label));
+            output::write(&file, |out| write_per_coflow_csv(run, out))
+        })
+    }
+
+    /// Writes page, figures, and the file of results.
+    pub fn write(&self, results: &Results) -> Result<(), Failure> {
+        self.shown.write(results)?;
+        let Some(file) = &self.results else { return Ok(()) };
+        output::write(file, |out| results.write(out))
     }
 }
 
-/// A file name that is valid on every system, for a label.
+/// Prints the tables of all results, or the results as JSON.
+pub fn print(results: &Results, json: bool) -> Result<(), Failure> {
+    output::print(|out| if json { write_json(results, out) } else { write!(out, "{results}") })
+}
+
+/// The name of a CSV file for a label.
 fn file_name(label: &str) -> String {
-    let keep = |c: char| if c.is_alphanumeric() || "=.-+".contains(c) { c } else { '_' };
-    format!("{}.csv", label.chars().map(keep).collect::<String>())
+    format!("{}.csv", plain(label))
 }
 
-/// Makes a folder unless it exists.
-fn make(folder: &Path) -> Result<(), Failure> {
+/// A text as a name that is valid on every system.
+fn plain(text: &str) -> String {
+    let keep = |c: char| if c.is_alphanumeric() || "=.-+".contains(c) { c } else { '_' };
+    text.chars().map(keep).collect()
+}
+
+/// Makes a folder, and in it one for a trace if one is named, unless they exist. Gives the last.
+fn make(folder: &Path, trace: Option<&String>) -> Result<PathBuf, Failure> {
+    let mut made = folder.to_owned();
+    make_one(&made)?;
+    if let Some(trace) = trace {
+        made.push(plain(trace));
+        make_one(&made)?;
+    }
+    Ok(made)
+}
+
+fn make_one(folder: &Path) -> Result<(), Failure> {
     match fs::create_dir(folder) {
         Err(e) if e.kind() != ErrorKind::AlreadyExists => {
             Err(Failure::Other(output::message(folder, &e)))

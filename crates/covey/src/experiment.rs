@@ -106,6 +106,16 @@ impl Arguments {
         self.input.source()
     }
 
+    /// Whether names are taken out of all results.
+    pub fn is_anonymous(&self) -> bool {
+        self.input.is_anonymous()
+    }
+
+    /// Whether a file to read is not there.
+    pub fn is_missing(&self) -> bool {
+        self.input.is_missing()
+    }
+
     /// The first file that is read.
     pub fn first(&self) -> &str {
         self.input.first()

@@ -82,6 +82,12 @@ impl From<covey_report::PublishedError> for Failure {
     }
 }
 
+impl From<covey_report::ResultsError> for Failure {
+    fn from(error: covey_report::ResultsError) -> Self {
+        Failure::Input(error.to_string())
+    }
+}
+
 impl From<covey_report::Error> for Failure {
     fn from(error: covey_report::Error) -> Self {
         Failure::Other(error.to_string())

@@ -1,5 +1,7 @@
 //! The arguments that name the workload.
 
+use std::path::Path;
+
 use clap::Args;
 use covey_trace::records::Columns;
 use covey_trace::{Source, Workload};
@@ -37,6 +39,17 @@ impl Input {
         Input { trace: vec![trace], columns: None, anonymise: false }
     }
 
+    /// Whether names are taken out of all results.
+    pub fn is_anonymous(&self) -> bool {
+        self.anonymise
+    }
+
+    /// Whether a file is not there.
+    pub fn is_missing(&self) -> bool {
+        let is_file = |item: &&String| *item != "-" && !item.starts_with("builtin:");
+        self.trace.iter().filter(is_file).any(|file| !Path::new(file).exists())
+    }
+
     /// The first file.
     pub fn first(&self) -> &str {
         &self.trace[0]
@@ -48,7 +61,7 @@ impl Input {
     }
 
     /// Refuses an output that is one of the files which are read.
-    pub fn check_apart(&self, option: &str, file: &std::path::Path) -> Result<(), Failure> {
+    pub fn check_apart(&self, option: &str, file: &Path) -> Result<(), Failure> {
         self.trace.iter().try_for_each(|trace| output::check_apart(option, file, trace))
     }
 

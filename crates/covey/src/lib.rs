@@ -27,9 +27,12 @@ mod policies;
 #[cfg_attr(target_family = "wasm", path = "progress_lines.rs")]
 mod progress;
 mod quantity;
+mod report;
 mod reproduce;
+mod settings;
 mod shell;
 mod simulate;
+mod study;
 mod trace;
 mod transform;
 mod usage;

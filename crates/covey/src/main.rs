@@ -14,9 +14,17 @@ fn main() -> ExitCode {
 }
 
 /// Has the command of the Python package run the command line if a policy is a class in a file of
-/// Python, such as `./mine.py:LeastServed`. Nothing if none is, or if there is no such package.
+/// Python, such as `./mine.py:LeastServed`, also if a study names it. Nothing if none is, or if
+/// there is no such package.
 fn in_python(arguments: &[OsString]) -> Option<ExitCode> {
-    let is_class = |argument: &OsString| argument.to_string_lossy().contains(".py:");
+    let is_class = |argument: &OsString| {
+        let names_class = |text: &str| text.contains(".py:");
+        let argument = argument.to_string_lossy();
+        let is_study = argument.ends_with(".toml");
+        let names_one_in_study =
+            || std::fs::read_to_string(&*argument).is_ok_and(|it| names_class(&it));
+        names_class(&argument) || is_study && names_one_in_study()
+    };
     let rest = arguments.get(1..).filter(|rest| rest.iter().any(is_class))?;
     let python = std::env::var_os("PYTHON").unwrap_or_else(|| "python3".into());
     let mut has_package = Command::new(&python);

@@ -59,6 +59,8 @@ pub fn check_trace(path: &Path) -> Result<(), Failure> {
 
 /// Endings of the names of pages.
 pub const PAGE: &[&str] = &["html", "htm"];
+/// Endings of the names of kept results.
+pub const RESULTS: &[&str] = &["json"];
 /// Endings of the names of tables.
 pub const TABLE: &[&str] = &["csv"];
 

@@ -32,7 +32,7 @@ const COMMANDS_ELSEWHERE: [(&str, &str); 9] = [
     ("run", "simulate"),
     ("sim", "simulate"),
     ("plot", "compare"),
-    ("report", "compare"),
+    ("experiment", "study"),
     ("list", "policies"),
     ("coordinator", "serve"),
     ("server", "serve"),

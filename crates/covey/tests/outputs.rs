@@ -3,7 +3,7 @@
 use crate::common::{TINY, TestFolder};
 use serde_json::Value;
 
-const SUMMARY: [&str; 23] = [
+const SUMMARY: [&str; 24] = [
     "policy",
     "params",
     "trace",
@@ -27,6 +27,7 @@ const SUMMARY: [&str; 23] = [
     "deadlines_met",
     "saved_bytes",
     "cpu_s",
+    "knows_sizes",
 ];
 
 fn json(text: &str) -> Value {

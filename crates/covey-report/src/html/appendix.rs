@@ -160,7 +160,7 @@ pub fn appendix_page(appendix: &Appendix, command: &str) -> String {
         (contents(appendix, &notes))
         @for part in &appendix.parts { (part_section(part, &notes)) }
         (notes.draw())
-        (repeat(command))
+        (repeat(command, None))
     };
     document(&appendix.title, header, main)
 }

@@ -44,8 +44,10 @@ impl Group {
 }
 
 /// Draws the speed-ups of the mean CCT: one panel for each bin, all with the same axis.
-pub(super) fn draw(comparison: &Comparison<'_>, series: &[Series<'_>]) -> Markup {
-    let means: Vec<[BinMean; 4]> = comparison.runs().iter().map(mean_cct_by_bin).collect();
+pub(super) fn draw(comparison: &Comparison, series: &[Series<'_>]) -> Markup {
+    let places = 0..comparison.summaries().len();
+    let mean = |place| mean_cct_by_bin(comparison.coflows(), place);
+    let means: Vec<[BinMean; 4]> = places.map(mean).collect();
     let base = means[comparison.baseline()];
     let panels = [0, 1, 2, 3].map(|bin| {
         let digits = decimals(means.iter().map(|run| run[bin].mean_cct_s));

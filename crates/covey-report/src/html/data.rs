@@ -14,40 +14,38 @@ struct Data<'a> {
     /// The place of the baseline.
     baseline: usize,
     id: Vec<&'a str>,
-    arrival_s: Vec<f64>,
+    arrival_s: &'a [f64],
     /// Flows.
-    width: Vec<usize>,
-    bytes: Vec<f64>,
+    width: &'a [usize],
+    bytes: &'a [f64],
     /// For each policy; none if the trace has too many coflows.
-    cct_s: Vec<Vec<f64>>,
+    cct_s: &'a [Vec<f64>],
     /// For each baseline and each policy: the interval of the speed-up of the mean, as the table
     /// shows it.
     intervals: Vec<Vec<String>>,
 }
 
 /// Whether the page lists the coflows.
-pub(super) fn has_coflows(comparison: &Comparison<'_>) -> bool {
-    let coflows = comparison.runs().first().map_or(0, |run| run.workload().coflows.len());
-    (1..=MAX_COFLOWS).contains(&coflows)
+pub(super) fn has_coflows(comparison: &Comparison) -> bool {
+    (1..=MAX_COFLOWS).contains(&comparison.coflows().count())
 }
 
 /// The object as JSON.
-pub(super) fn of(comparison: &Comparison<'_>) -> String {
-    let runs = comparison.runs();
-    let labels = runs.iter().map(|run| run.info().label.as_str()).collect();
+pub(super) fn of(comparison: &Comparison) -> String {
+    let labels: Vec<&str> = comparison.summaries().iter().map(|it| it.label.as_str()).collect();
+    let places = 0..labels.len();
     let mut data = Data { labels, baseline: comparison.baseline(), ..Data::default() };
-    if let (Some(first), true) = (runs.first(), has_coflows(comparison)) {
-        let coflows = &first.workload().coflows;
-        data.id = coflows.iter().map(|coflow| coflow.id.as_str()).collect();
-        data.arrival_s = coflows.iter().map(|coflow| coflow.arrival_s).collect();
-        data.width = coflows.iter().map(|coflow| coflow.width()).collect();
-        data.bytes = coflows.iter().map(|coflow| coflow.size_bytes()).collect();
-        data.cct_s = runs.iter().map(|run| run.ccts_s().collect()).collect();
+    if has_coflows(comparison) {
+        let coflows = comparison.coflows();
+        data.id = coflows.id.iter().map(String::as_str).collect();
+        data.arrival_s = &coflows.arrival_s;
+        data.width = &coflows.width;
+        data.bytes = &coflows.bytes;
+        data.cct_s = &coflows.cct_s;
         let interval = |base: usize, run: usize| {
             let found = Interval::of_pairs(&data.cct_s[base], &data.cct_s[run]);
             found.filter(|_| base != run).map_or("-".to_owned(), |it| it.to_string())
         };
-        let places = 0..runs.len();
         let row = |base| places.clone().map(|run| interval(base, run)).collect();
         data.intervals = places.clone().map(row).collect();
     }

@@ -70,12 +70,19 @@ fn palette() -> String {
     css
 }
 
-/// The section with the command line that repeats the page.
-pub(super) fn repeat(command: &str) -> Markup {
+/// The section with the command line that repeats the page, and the file that this reads, if it
+/// reads one.
+pub(super) fn repeat(command: &str, study: Option<&str>) -> Markup {
     html! {
         section {
             h2 { "How to repeat this" }
             pre { code { (command) } }
+            @if let Some(study) = study {
+                details {
+                    summary { "The study" }
+                    pre { code { (study) } }
+                }
+            }
         }
     }
 }

@@ -37,7 +37,7 @@ const LINE: f64 = 24.0;
 
 /// Figures and table of a comparison: the name of each file, and what is in it. Each figure is an
 /// SVG with the CSV of what it shows; the table is there for LaTeX and for Markdown.
-pub fn figure_files(comparison: &Comparison<'_>, style: FigureStyle) -> Vec<(String, String)> {
+pub fn figure_files(comparison: &Comparison, style: FigureStyle) -> Vec<(String, String)> {
     let mut files = Vec::new();
     for (name, figure) in figures(comparison) {
         files.push((format!("{name}.svg"), svg(&figure, style)));
@@ -51,14 +51,13 @@ pub fn figure_files(comparison: &Comparison<'_>, style: FigureStyle) -> Vec<(Str
     files
 }
 
-fn figures(comparison: &Comparison<'_>) -> Vec<(&'static str, Figure)> {
-    let base = comparison.runs()[comparison.baseline()].info().label.clone();
+fn figures(comparison: &Comparison) -> Vec<(&'static str, Figure)> {
+    let labels: Vec<String> = comparison.summaries().iter().map(|it| it.label.clone()).collect();
+    let base = &labels[comparison.baseline()];
     let figure =
         |title: &str, plot| Figure { title: title.to_owned(), caption: String::new(), plot };
-    let runs = || comparison.runs().iter().enumerate();
-    let label = |run: &crate::Run<'_>| run.info().label.clone();
-    let ccts: Vec<(String, Vec<f64>)> =
-        runs().map(|(_, run)| (label(run), run.ccts_s().collect())).collect();
+    let ccts = labels.iter().cloned().zip(comparison.coflows().cct_s.iter().cloned());
+    let ccts: Vec<(String, Vec<f64>)> = ccts.collect();
     let (x, of) = ("CCT (s)".to_owned(), "coflows".to_owned());
     let tail = Plot::Tail { x: x.clone(), of: of.clone(), curves: ccts.clone() };
     let cct = Plot::Cdf { x, of: of.clone(), mark: None, curves: ccts };
@@ -66,15 +65,18 @@ fn figures(comparison: &Comparison<'_>) -> Vec<(&'static str, Figure)> {
         ("cct", figure("Coflow completion times", cct)),
         ("tail", figure("The tail of coflow completion times", tail)),
     ];
-    if comparison.runs().len() < 2 {
+    if labels.len() < 2 {
         return all;
     }
-    let others = runs().filter(|(place, _)| *place != comparison.baseline());
-    let curves = others.map(|(_, run)| (label(run), comparison.ratios(run).collect())).collect();
+    let others = labels.iter().enumerate().filter(|(place, _)| *place != comparison.baseline());
+    let curve =
+        |(place, label): (usize, &String)| (label.clone(), comparison.ratios(place).collect());
+    let curves = others.map(curve).collect();
     let x = "speed-up of a coflow".to_owned();
     let speedup = Plot::Cdf { x, of, mark: Some(1.0), curves };
     all.push(("speedup", figure(&format!("Speed-ups over {base}"), speedup)));
-    let means: Vec<_> = runs().map(|(_, run)| mean_cct_by_bin(run)).collect();
+    let places = 0..labels.len();
+    let means: Vec<_> = places.map(|place| mean_cct_by_bin(comparison.coflows(), place)).collect();
     let group = |(k, bin): (usize, &Bin)| {
         let base_s = means[comparison.baseline()][k].mean_cct_s;
         (bin.name().to_owned(), means.iter().map(|of| base_s / of[k].mean_cct_s).collect())
@@ -82,7 +84,7 @@ fn figures(comparison: &Comparison<'_>) -> Vec<(&'static str, Figure)> {
     let plot = Plot::Bars {
         x: "speed-up of the mean CCT".to_owned(),
         unit: "×".to_owned(),
-        series: runs().map(|(_, run)| label(run)).collect(),
+        series: labels.clone(),
         groups: Bin::ALL.iter().enumerate().map(group).collect(),
     };
     all.push(("bins", figure(&format!("Speed-ups over {base} by kind of coflow"), plot)));

@@ -34,7 +34,7 @@ pub fn identification_page(
     let main = html! {
         (picture(grouped))
         (largest(identification))
-        (repeat(command))
+        (repeat(command, None))
     };
     document(&title, header, main)
 }

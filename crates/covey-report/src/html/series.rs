@@ -15,11 +15,12 @@ pub(super) struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    /// A series for each run of a comparison.
-    pub fn all(comparison: &'a Comparison<'_>) -> Vec<Self> {
-        let labels = comparison.runs().iter().map(|run| run.info().label.as_str());
+    /// A series for each policy of a comparison. The page's script knows them if there is one.
+    pub fn all(comparison: &'a Comparison, is_scripted: bool) -> Vec<Self> {
+        let labels = comparison.summaries().iter().map(|it| it.label.as_str());
         let mut all = Self::named(labels, Some(comparison.baseline()));
-        all.iter_mut().enumerate().for_each(|(place, series)| series.place = Some(place));
+        let places = all.iter_mut().enumerate();
+        places.for_each(|(place, series)| series.place = is_scripted.then_some(place));
         all
     }
 

@@ -54,7 +54,7 @@ pub fn whatif_page(whatif: &WhatIf, command: &str) -> String {
                 @for note in &whatif.notes { p class="note" { (note) } }
             }
         }
-        (repeat(command))
+        (repeat(command, None))
     };
     document(&title, header, main)
 }

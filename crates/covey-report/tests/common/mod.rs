@@ -33,8 +33,8 @@ pub fn scf(workload: &Workload) -> Run<'_> {
     Run::new(workload, outcome, info("scf", "scf:share=<madd>", &params)).unwrap()
 }
 
-pub fn comparison(workload: &Workload) -> Comparison<'_> {
-    Comparison::new(vec![fair(workload), scf(workload)], 0).unwrap()
+pub fn comparison(workload: &Workload) -> Comparison {
+    Comparison::new(&[fair(workload), scf(workload)], 0).unwrap()
 }
 
 fn outcome(workload: &Workload, flow_completion_s: &[f64]) -> Outcome {

@@ -3,9 +3,8 @@
 use clap::Command;
 use covey_core::suggest::{did_you_mean, nearest};
 
-use super::given::{Given, Origin};
-use super::option::{Kind, Setting, settings};
 use crate::failure::Failure;
+use crate::settings::{Given, Kind, Origin, Setting, settings};
 
 /// The value of a variable. An empty one is none.
 pub fn value(name: &str) -> Result<Option<String>, Failure> {

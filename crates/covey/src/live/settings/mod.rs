@@ -7,8 +7,6 @@
 
 mod environment;
 mod file;
-mod given;
-mod option;
 
 use std::ffi::OsString;
 use std::path::{Path, PathBuf};
@@ -18,9 +16,10 @@ use clap::{Arg, ArgMatches, Command};
 
 use crate::failure::Failure;
 use crate::{invocation, usage};
+pub use file::COMMANDS;
 use file::File;
-pub use given::{Given, locate};
-pub use option::{COMMANDS, Kind, ONCE, Setting, settings};
+
+pub use crate::settings::{Given, Kind, ONCE, Setting, locate, settings};
 
 /// The variable that names the file where no argument does.
 const FILE: &str = "COVEY_CONFIG";

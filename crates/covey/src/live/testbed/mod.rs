@@ -11,7 +11,7 @@ use covey_core::Codec;
 use covey_core::suggest::{did_you_mean, nearest};
 use covey_experiment::{Contender, Experiment, Progress, Setup, listed};
 use covey_proto::CodecName;
-use covey_report::{Comparison, Run, RunInfo, write_json};
+use covey_report::{Comparison, Results, Run, RunInfo, write_json};
 use covey_reproduce::plan::TCP;
 use covey_testbed::{Broken, Fault, Found, Lab, Replay, Scheduler, replay};
 use covey_trace::Workload;
@@ -156,7 +156,7 @@ impl Testbed {
         }
         let labels = contenders.iter().zip(&predicted);
         let labels = labels.flat_map(|(spec, prediction)| [spec.as_str(), &prediction.label]);
-        let tables = self.outputs.check(&labels.collect::<Vec<_>>())?;
+        self.outputs.check(&labels.collect::<Vec<_>>())?;
         let workload = network.place(self.folding.fold(&output::open(&self.trace)?, hosts)?);
 
         let experiment = Experiment::new(&workload, self.trace.clone(), &setup)?;
@@ -208,9 +208,13 @@ impl Testbed {
         if !self.faults.is_empty() {
             return what_became(&workload, &self.faults, &measured);
         }
-        let comparison = self.outputs.write(Comparison::new(all, 2 * baseline)?, &tables)?;
+        self.outputs.write_tables(&all, false)?;
+        let comparison = self.outputs.complete(Comparison::new(&all, 2 * baseline)?)?;
+        let mut results = Results::of(invocation::command(), None);
+        results.add(comparison.clone());
+        self.outputs.write(&results)?;
         output::print(|out| {
-            if self.outputs.json {
+            if self.outputs.shown.json {
                 return write_json(&comparison, out);
             }
             write!(out, "{comparison}\n{}", against_predictions(&comparison, &measured))?;

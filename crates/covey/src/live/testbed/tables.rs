@@ -98,7 +98,7 @@ pub fn identified(workload: &Workload, measured: &[Measured]) -> String {
 }
 
 /// Measured and predicted mean CCTs, and the cost of the system itself.
-pub fn against_predictions(comparison: &Comparison<'_>, measured: &[Measured]) -> String {
+pub fn against_predictions(comparison: &Comparison, measured: &[Measured]) -> String {
     let mut text = String::from(
         "                          mean CCT, s              CPU, % of a core\n\
          contender           measured  simulated  ratio   coordinator  agent  bytes checked\n",

@@ -2,7 +2,7 @@
 
 use std::fmt;
 
-use serde::Serialize;
+use serde::{Deserialize, Serialize};
 
 use crate::certainty::{Certainty, Interval, Over, geometric_mean};
 use crate::stats::mean;
@@ -14,20 +14,29 @@ use crate::{Comparison, Error, Speedup, Summary};
 /// Comparisons of the same policies with the same baseline, one for each seed.
 ///
 /// `Serialize` gives the object of `compare --seeds --json`, `Display` the table for a terminal.
-#[derive(Debug, Clone, Serialize)]
-pub struct Study {
+#[derive(Debug, Clone, Serialize, Deserialize)]
+#[serde(try_from = "Kept")]
+pub struct OverSeeds {
     /// Name of the baseline's policy.
     #[serde(rename = "baseline")]
     baseline_policy: String,
     baseline_label: String,
     trace: String,
     runs: Vec<Seeded>,
-    speedups: Vec<StudySpeedup>,
+    speedups: Vec<SeedsSpeedup>,
     certainty: Certainty,
 }
 
+/// What kept comparisons are made from again.
+#[derive(Deserialize)]
+struct Kept {
+    baseline_label: String,
+    trace: String,
+    runs: Vec<Seeded>,
+}
+
 /// What a comparison found with one seed.
-#[derive(Debug, Clone, Serialize)]
+#[derive(Debug, Clone, Serialize, Deserialize)]
 struct Seeded {
     seed: u64,
     results: Vec<Summary>,
@@ -36,7 +45,7 @@ struct Seeded {
 
 /// The speed-up of a policy over the baseline, over all seeds. Above 1 the policy is faster.
 #[derive(Debug, Clone, PartialEq, Serialize)]
-pub struct StudySpeedup {
+pub struct SeedsSpeedup {
     /// Name of the policy.
     pub policy: String,
     /// The policy as the user typed it.
@@ -66,7 +75,7 @@ impl Seeds {
     }
 
     /// Adds what a comparison found with a seed.
-    pub fn add(&mut self, seed: u64, comparison: &Comparison<'_>) {
+    pub fn add(&mut self, seed: u64, comparison: &Comparison) {
         self.baseline = comparison.baseline();
         let results = comparison.summaries().to_vec();
         self.runs.push(Seeded { seed, results, speedups: comparison.speedups().to_vec() });
@@ -76,20 +85,20 @@ impl Seeds {
     ///
     /// # Errors
     /// [`Error::NoRuns`] without comparisons.
-    pub fn into_study(self) -> Result<Study, Error> {
-        Study::of(self)
+    pub fn finish(self) -> Result<OverSeeds, Error> {
+        OverSeeds::of(self)
     }
 }
 
-impl Study {
-    fn of(Seeds { trace, baseline, runs }: Seeds) -> Result<Study, Error> {
+impl OverSeeds {
+    fn of(Seeds { trace, baseline, runs }: Seeds) -> Result<OverSeeds, Error> {
         let first = runs.first().ok_or(Error::NoRuns)?;
         let each = |of: &dyn Fn(&Seeded) -> f64| -> Vec<f64> { runs.iter().map(of).collect() };
         let interval = |base: usize, own: usize| {
             let mean_s = |run: &Seeded, place: usize| run.results[place].cct_s.mean;
             Interval::of_speedups(&each(&|run| mean_s(run, base) / mean_s(run, own)))
         };
-        let speedups = first.results.iter().enumerate().map(|(place, summary)| StudySpeedup {
+        let speedups = first.results.iter().enumerate().map(|(place, summary)| SeedsSpeedup {
             policy: summary.policy.clone(),
             label: summary.label.clone(),
             mean_cct_s: mean(&each(&|run| run.results[place].cct_s.mean)),
@@ -97,7 +106,7 @@ impl Study {
             interval: interval(baseline, place).filter(|_| place != baseline),
             p50: geometric_mean(&each(&|run| run.speedups[place].p50)),
         });
-        let speedups: Vec<StudySpeedup> = speedups.collect();
+        let speedups: Vec<SeedsSpeedup> = speedups.collect();
         let labels: Vec<&str> = speedups.iter().map(|it| it.label.as_str()).collect();
         let means_s: Vec<f64> = (0..labels.len())
             .map(|place| geometric_mean(&each(&|run| run.results[place].cct_s.mean)))
@@ -105,11 +114,11 @@ impl Study {
         let certainty = Certainty::of((Over::Seeds, runs.len()), &labels, &means_s, interval);
         let base = &speedups[baseline];
         let (baseline_policy, baseline_label) = (base.policy.clone(), base.label.clone());
-        Ok(Study { baseline_policy, baseline_label, trace, runs, speedups, certainty })
+        Ok(OverSeeds { baseline_policy, baseline_label, trace, runs, speedups, certainty })
     }
 
     /// The speed-up of each policy.
-    pub fn speedups(&self) -> &[StudySpeedup] {
+    pub fn speedups(&self) -> &[SeedsSpeedup] {
         &self.speedups
     }
 
@@ -128,10 +137,16 @@ impl Study {
         &self.baseline_label
     }
 
-    /// The seeds, the first and the last.
-    pub fn seeds(&self) -> (u64, u64) {
+    /// The seeds.
+    pub fn seeds(&self) -> impl Iterator<Item = u64> + '_ {
+        self.runs.iter().map(|run| run.seed)
+    }
+
+    /// The seeds in words.
+    pub(crate) fn range(&self) -> String {
+        let [first, last] = [self.runs.first(), self.runs.last()];
         let seed = |run: Option<&Seeded>| run.map_or(0, |run| run.seed);
-        (seed(self.runs.first()), seed(self.runs.last()))
+        format!("seeds {} to {}", seed(first), seed(last))
     }
 
     /// The speed-up of the mean CCT of a policy, by its place, with each seed.
@@ -146,7 +161,7 @@ impl Study {
             let decimals = decimals(values.iter().copied());
             column(heading, values, decimals)
         };
-        let interval = |it: &StudySpeedup| it.interval.map_or("-".to_owned(), |it| it.to_string());
+        let interval = |it: &SeedsSpeedup| it.interval.map_or("-".to_owned(), |it| it.to_string());
         let mut columns = vec![
             times(["mean", "CCT, s"], &|place| self.speedups[place].mean_cct_s),
             times(["least", "of a seed"], &|place| means_s(place).fold(f64::INFINITY, f64::min)),
@@ -169,14 +184,38 @@ impl Study {
     }
 }
 
-impl fmt::Display for Study {
+impl TryFrom<Kept> for OverSeeds {
+    type Error = String;
+
+    fn try_from(Kept { baseline_label, trace, runs }: Kept) -> Result<Self, String> {
+        let first = runs.first().ok_or("runs: expected at least one, found none")?;
+        let labels = |run: &Seeded| -> Vec<String> {
+            run.results.iter().map(|result| result.label.clone()).collect()
+        };
+        let expected = labels(first);
+        for run in &runs {
+            if labels(run) != expected || run.speedups.len() != expected.len() {
+                let seed = run.seed;
+                return Err(format!("runs: seed {seed}: expected the policies of the first seed"));
+            }
+        }
+        let baseline = expected.iter().position(|label| *label == baseline_label);
+        let baseline = baseline.ok_or_else(|| {
+            format!("baseline_label: expected a label of the results, found '{baseline_label}'")
+        })?;
+        Seeds { trace, baseline, runs }.finish().map_err(|error| error.to_string())
+    }
+}
+
+impl fmt::Display for OverSeeds {
     /// The table of `compare --seeds`.
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         self.table().write(out)?;
-        let (first, last) = self.seeds();
         let over = format!(
-            "Speed-ups over {}: geometric means over the seeds {first} to {last} of {}.",
-            self.baseline_label, self.trace
+            "Speed-ups over {}: geometric means over the {} of {}.",
+            self.baseline_label,
+            self.range(),
+            self.trace
         );
         writeln!(out, "\n{}", wrapped(&over))?;
         writeln!(out, "{}", wrapped(&self.certainty.to_string()))

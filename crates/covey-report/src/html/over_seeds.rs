@@ -1,19 +1,17 @@
-//! The page of a study over seeds.
+//! What a page says of a comparison over seeds.
 
-use maud::html;
+use maud::{Markup, html};
 
-use super::document::{document, repeat};
 use super::figures::figure;
-use crate::{Figure, Plot, Study};
+use crate::{Figure, OverSeeds, Plot};
 
-/// A self-contained HTML page about policies on several traces, with `command`, the command line
-/// that repeats it.
-pub fn study_page(study: &Study, command: &str) -> String {
-    let table = study.table();
-    let (first, last) = study.seeds();
-    let base = study.baseline();
-    let speedups = study.speedups().iter().enumerate().filter(|(_, it)| it.label != base);
-    let curves = speedups.map(|(place, it)| (it.label.clone(), study.by_seed(place).collect()));
+/// The title, the header and the parts of a page about policies on traces that differ by their
+/// seed.
+pub(super) fn parts(compared: &OverSeeds) -> (String, Markup, Markup) {
+    let table = compared.table();
+    let base = compared.baseline();
+    let speedups = compared.speedups().iter().enumerate().filter(|(_, it)| it.label != base);
+    let curves = speedups.map(|(place, it)| (it.label.clone(), compared.by_seed(place).collect()));
     let curves: Vec<(String, Vec<f64>)> = curves.collect();
     let plot = Figure {
         title: "Speed-up of the mean, seed by seed".to_owned(),
@@ -28,15 +26,15 @@ pub fn study_page(study: &Study, command: &str) -> String {
             curves,
         },
     };
-    let title = format!("Coflow completion times on {}, seeds {first} to {last}", study.trace());
+    let title = format!("Coflow completion times on {}, {}", compared.trace(), compared.range());
     let header = html! {
         header {
             h1 { (title) }
-            p class="lead" { (study.certainty().to_string()) }
+            p class="lead" { (compared.certainty().to_string()) }
         }
     };
     let main = html! {
-        section id="results" {
+        section {
             h2 { "Results" }
             div class="scroll" role="region" tabindex="0" aria-label="Results" {
                 table {
@@ -62,7 +60,6 @@ pub fn study_page(study: &Study, command: &str) -> String {
             }
         }
         @if table.labels.len() > 1 { (figure(&plot)) }
-        (repeat(command))
     };
-    document(&title, header, main)
+    (title, header, main)
 }

@@ -5,9 +5,6 @@ use clap::{Arg, ArgAction, Command};
 /// The heading in the help of options that only a command line can have.
 pub const ONCE: &str = "Options that a file or the environment cannot set";
 
-/// The commands whose options are settings. Each has a section of its name in a file.
-pub const COMMANDS: [&str; 5] = ["serve", "agent", "relay", "status", "top"];
-
 /// An option that a file or the environment can set.
 #[derive(Clone, Copy)]
 pub struct Setting<'a> {
@@ -70,6 +67,16 @@ impl<'a> Setting<'a> {
     /// Whether its value is a list of names with values, which a file may give as a table.
     pub fn takes_pairs(&self) -> bool {
         self.value_name().starts_with("NAME=")
+    }
+
+    /// Whether its value is a list with commas, which a file may give as a list.
+    pub fn takes_items(&self) -> bool {
+        self.kind() == Kind::Value && self.value_name() == "LIST"
+    }
+
+    /// Whether its value is true or false.
+    pub fn takes_bool(&self) -> bool {
+        self.kind() == Kind::Value && self.value_name() == "BOOL"
     }
 
     /// Its help, in one line.
