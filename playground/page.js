@@ -7,35 +7,62 @@ const SHOWN = { covey: true, fair: true, fifo: true, aalo: true, philae: true, s
 
 /** The files that commands can read, by name. */
 const files = new Map();
-/** The worker while it runs a command, and what to do when it has ended. */
-let running = null;
-let worker = new Worker("worker.js", { type: "module" });
+/** The compiled program, for all workers. */
+const program = load();
+/** Ends the command that runs, if any. */
+let end = null;
+let worker = makeWorker();
+/** Reads formulas while the other worker runs a command. */
+const checker = makeWorker();
+
+async function load() {
+  const answer = await fetch("covey.wasm.gz");
+  if (!answer.ok) throw new Error(`covey.wasm.gz: ${answer.status}`);
+  let bytes = new Uint8Array(await answer.arrayBuffer());
+  // Some servers have decompressed it.
+  if (bytes[0] === 0x1f) {
+    const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+    bytes = await new Response(plain).arrayBuffer();
+  }
+  return WebAssembly.compile(bytes);
+}
+
+function makeWorker() {
+  return new Worker("worker.js", { type: "module" });
+}
+
+const failed = (stderr) => ({ status: 1, stdout: "", stderr, files: [] });
+
+/** Has a worker run a command on files; calls `done` with {status, stdout, stderr, files}. */
+function ask(worker, command, files, done, progress = () => {}) {
+  worker.onmessage = ({ data }) => (data.of ? progress(data) : done(data));
+  worker.onerror = (event) => done(failed(event.message ?? "the program did not load"));
+  program.then(
+    (program) => worker.postMessage({ program, command, files: [...files] }),
+    (error) => done(failed(String(error))),
+  );
+}
 
 /** Runs a command; resolves to {status, stdout, stderr, files}. */
 function run(command) {
-  return new Promise((resolve) => {
-    running = resolve;
-    at("progress").hidden = false;
+  const setRunning = (isRunning) => {
+    at("progress").hidden = !isRunning;
     at("progress").removeAttribute("value");
-    at("stop").disabled = false;
-    document.querySelectorAll("form button:not(#stop)").forEach((it) => (it.disabled = true));
-    worker.onmessage = ({ data }) => {
-      if (data.of) {
-        at("progress").max = data.of;
-        at("progress").value = data.done;
-      } else end(data);
+    at("stop").disabled = !isRunning;
+    document.querySelectorAll("form button:not(#stop, .example)").forEach((it) => (it.disabled = isRunning));
+  };
+  return new Promise((resolve) => {
+    end = (result) => {
+      setRunning(false);
+      end = null;
+      resolve(result);
     };
-    worker.onerror = (event) => end({ status: 1, stdout: "", stderr: event.message ?? "the program did not load", files: [] });
-    worker.postMessage({ command, files: [...files] });
+    setRunning(true);
+    ask(worker, command, files, (result) => end?.(result), ({ done, of }) => {
+      at("progress").max = of;
+      at("progress").value = done;
+    });
   });
-}
-
-function end(result) {
-  at("progress").hidden = true;
-  at("stop").disabled = true;
-  document.querySelectorAll("form button:not(#stop)").forEach((it) => (it.disabled = false));
-  running?.(result);
-  running = null;
 }
 
 /** The words of a command line; those with blanks stand in quotes. */
@@ -77,11 +104,8 @@ function own() {
   return [...files.keys()];
 }
 
-function compare(event) {
-  event.preventDefault();
-  const boxes = document.querySelectorAll("#policies input:checked");
-  const others = at("others").value.split(/,(?=\s*[a-z][\w-]*(?:[:,\s]|$))/).map((it) => it.trim());
-  const policies = [...[...boxes].map((it) => it.value), ...others.filter(Boolean)];
+/** Runs a command on the trace that is chosen, and shows what it gives. */
+function showOnTrace(name, options) {
   const trace = document.querySelector("input[name=trace]:checked").value;
   const isOwn = trace === "file";
   if (isOwn && files.size === 0) {
@@ -89,10 +113,43 @@ function compare(event) {
     at("status").textContent = "Choose a file first.";
     return;
   }
-  const command = ["compare", ...(isOwn ? own() : [trace])];
-  if (policies.length) command.push("--policies", policies.join(","));
-  if (at("rate").value.trim()) command.push("--port-rate", at("rate").value.trim());
-  show([...command, "--report", "report.html"]);
+  const rate = at("rate").value.trim();
+  show([name, ...(isOwn ? own() : [trace]), ...options, ...(rate ? ["--port-rate", rate] : [])]);
+}
+
+/** The policies that are chosen: boxes, others, and that of the formula. */
+function chosen() {
+  const boxes = document.querySelectorAll("#policies input:checked");
+  const others = at("others").value.split(/,(?=\s*[a-z][\w-]*(?:[:,\s]|$))/).map((it) => it.trim());
+  const mine = at("mine").checked ? [`order:by=${at("formula").value}`] : [];
+  return [...[...boxes].map((it) => it.value), ...others.filter(Boolean), ...mine];
+}
+
+function compare(event) {
+  event.preventDefault();
+  const policies = chosen();
+  const list = policies.length ? ["--policies", policies.join(",")] : [];
+  showOnTrace("compare", [...list, "--report", "report.html"]);
+}
+
+function explain(event) {
+  event.preventDefault();
+  const coflow = at("coflow").value.trim();
+  const which = coflow ? ["--coflow", coflow] : ["--slowest", "3"];
+  showOnTrace("explain", ["--policy", at("explained").value.trim() || "covey", ...which]);
+}
+
+/** A trace of one coflow, on which the program reads a formula in no time. */
+const TINY = new TextEncoder().encode("1 1\n1 0 1 0 1 0:1\n");
+
+/** Says what is wrong with the formula, if anything is. */
+function check() {
+  const policy = `order:by=${at("formula").value}`;
+  ask(checker, ["compare", "tiny.txt", "--policies", policy], [["tiny.txt", TINY]], ({ status, stderr }) => {
+    if (policy !== `order:by=${at("formula").value}`) return;
+    at("verdict").className = status ? "wrong" : "";
+    at("verdict").textContent = status ? stderr.replace(/^covey: (--policies: )?/, "") : "It can be compared.";
+  });
 }
 
 async function take(list) {
@@ -118,7 +175,10 @@ async function begin() {
     at("status").className = "wrong";
     at("status").textContent = result.stderr;
   }
+  const names = known.find((it) => it.name === "order")?.params.find((it) => it.name === "by");
+  at("names").textContent = names?.help ?? "";
   document.body.dataset.ready = "yes";
+  check();
 }
 
 at("compare").addEventListener("submit", compare);
@@ -126,10 +186,19 @@ at("command").addEventListener("submit", (event) => {
   event.preventDefault();
   show(words(at("line").value));
 });
+at("explain").addEventListener("submit", explain);
+at("formula").addEventListener("input", check);
+document.querySelectorAll(".example").forEach((button) =>
+  button.addEventListener("click", () => {
+    at("formula").value = button.textContent;
+    at("mine").checked = true;
+    check();
+  }),
+);
 at("stop").addEventListener("click", () => {
   worker.terminate();
-  worker = new Worker("worker.js", { type: "module" });
-  end({ status: 1, stdout: "", stderr: "stopped", files: [] });
+  worker = makeWorker();
+  end?.(failed("stopped"));
 });
 at("file").addEventListener("change", () => take(at("file").files));
 document.addEventListener("dragover", (event) => {

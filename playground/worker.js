@@ -2,26 +2,11 @@
 
 import { ConsoleStdout, File, OpenFile, PreopenDirectory, WASI } from "./wasi/index.js";
 
-/** The compiled program. */
-const program = load();
-
-async function load() {
-  const answer = await fetch("covey.wasm.gz");
-  if (!answer.ok) throw new Error(`covey.wasm.gz: ${answer.status}`);
-  let bytes = new Uint8Array(await answer.arrayBuffer());
-  // Some servers have decompressed it.
-  if (bytes[0] === 0x1f) {
-    const plain = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-    bytes = await new Response(plain).arrayBuffer();
-  }
-  return WebAssembly.compile(bytes);
-}
-
 /**
- * Runs a command on files. It answers with messages {done, of} meanwhile, and at the end with
+ * Runs a command of the compiled program on files. It answers with messages {done, of} meanwhile, and at the end with
  * {status, stdout, stderr, files}: what it printed, and the files as they are then, by name.
  */
-onmessage = async ({ data: { command, files } }) => {
+onmessage = async ({ data: { program, command, files } }) => {
   const stdout = [];
   const stderr = [];
   const say = (line) => {
@@ -39,7 +24,7 @@ onmessage = async ({ data: { command, files } }) => {
   const wasi = new WASI(["covey", ...command], [], streams);
   let status;
   try {
-    const instance = await WebAssembly.instantiate(await program, { wasi_snapshot_preview1: wasi.wasiImport });
+    const instance = await WebAssembly.instantiate(program, { wasi_snapshot_preview1: wasi.wasiImport });
     status = wasi.start(instance);
   } catch (error) {
     // It ran out of memory, or has a fault.

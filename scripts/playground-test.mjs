@@ -79,6 +79,28 @@ try {
     assert.equal(timeless(output), timeless(native(...command.split(" "))), command);
   }
 
+  // A formula: what is wrong with it is said at once, and the policy is the program's.
+  const verdict = async (formula, pattern) => {
+    await page.$eval("#formula", (it, value) => {
+      it.value = value;
+      it.dispatchEvent(new Event("input"));
+    }, formula);
+    const matches = (source) => new RegExp(source).test(document.getElementById("verdict").textContent);
+    await page.waitForFunction(matches, { timeout: 20_000 }, pattern);
+  };
+  await verdict("wdth*sent", "^policy order: .* at column 1 .* did you mean 'width'");
+  await verdict("2*", "at column 3 ");
+  await page.evaluate(() => [...document.querySelectorAll(".example")].at(-1).click());
+  await page.waitForFunction(() => document.getElementById("verdict").className === "", { timeout: 20_000 });
+  assert.match(await page.$eval("#names", (it) => it.textContent), /bottleneck/);
+  await verdict("longest", "can be compared");
+  await page.evaluate(() => document.querySelectorAll("#policies input").forEach((it) => (it.checked = false)));
+  await page.$eval("#others", (it) => (it.value = "scf"));
+  const own = await submit("#compare");
+  assert.equal(timeless(own.output), timeless(native("compare", trace, "--policies", "scf,order:by=longest")));
+  const explained = await submit("#explain");
+  assert.equal(timeless(explained.output), timeless(native("explain", trace, "--policy", "covey", "--slowest", "3")));
+
   // A file of one's own; one that is broken; one that is not there; a command that needs a machine.
   const flows = "src,dst,bytes,start,end\n0,1,1000000,0,1\n0,2,4000000,0,1\n1,2,2000000,0.5,2\n";
   writeFileSync(join(work, "flows.csv"), flows);
@@ -91,16 +113,17 @@ try {
     const { status, output } = await submit("#compare");
     const isGood = name === "tiny.txt";
     assert.match(status, isGood ? / s$/ : /status 2$/, output);
-    assert.match(output, isGood ? /sincronia/ : /broken\.txt/);
+    assert.match(output, isGood ? /order:by=longest/ : /broken\.txt/);
   }
   assert.match((await run("compare absent.txt")).output, /absent\.txt/);
   assert.match((await run("serve --ports 2")).status, /status 2$/);
 
   // A long run can be stopped, and the next one starts.
-  await page.$eval("#line", (it) => (it.value = "compare builtin:fb-like:coflows=5000 --policies all"));
+  await page.$eval("#line", (it) => (it.value = "compare builtin:fb-like:coflows=5000 --policies fair,fvdf"));
   await page.$eval("#command", (it) => it.requestSubmit());
   await page.waitForSelector("#stop:not([disabled])");
   await page.click("#stop");
+  await page.waitForFunction(() => document.getElementById("output").textContent === "stopped");
   assert.match((await run("policies fair")).output, /max-min/);
 
   // For everybody: on a telephone, too, and by assistive techniques.
