@@ -1,12 +1,16 @@
 """Collects the pages of the documentation site: pages.py FOLDER COVEY, from the top folder of the project.
 
 Pages of docs/ keep their paths. README.md is the first page, docs/README.md the list of all pages, the notebook a page
-with its outputs. One more page has what each command of the program COVEY says with `--help`. Other files to which pages link, such as examples, are copied and shown as text.
+with its outputs. One more page has what each command of the program COVEY says with `--help`. Where a page has
+`<!-- picture: FILE -->`, its commands that are marked as run are run, and the file that they wrote is shown. Other files to which pages link, such as examples, are copied and shown as text.
 """
 
+import os
 import re
 import shutil
+import subprocess
 import sys
+import tempfile
 from pathlib import Path
 
 import commands
@@ -16,6 +20,8 @@ TOP = Path.cwd().resolve()
 NAMES = {"README.md": "index.md", "docs/README.md": "pages.md", "docs/tutorial.ipynb": "tutorial.md"}
 LINK = re.compile(r"(\]\()([^)\s]+)(\))")
 FENCE = re.compile(r"^\s*```")
+PICTURE = re.compile(r"^(#+ )(?P<title>.*)$|^<!-- picture: (?P<file>\S+) -->$", re.M)
+RUN = re.compile(r"^<!-- run -->\n```sh\n(.*?)^```$", re.M | re.S)
 
 
 def place(path: str) -> str:
@@ -62,17 +68,44 @@ class Pages:
         to.write_text("\n".join(lines) + "\n")
 
 
+def with_pictures(page: str, text: str, folder: Path, covey: str) -> str:
+    """A page with the pictures that its commands write. Each is described by the heading above it."""
+    if "<!-- picture: " not in text:
+        return text
+    name = Path(page).stem
+    title = ""
+
+    def shown(found: re.Match[str]) -> str:
+        nonlocal title
+        if found["title"]:
+            title = found["title"]
+            return found[0]
+        picture = folder / name / found["file"]
+        picture.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(Path(work) / found["file"], picture)
+        return f"![{title}]({name}/{found['file']})"
+
+    with tempfile.TemporaryDirectory() as work:
+        (Path(work) / "bin").mkdir()
+        (Path(work) / "bin/covey").symlink_to(covey)
+        environment = {**os.environ, "PATH": f"{work}/bin:{os.environ['PATH']}"}
+        for block in RUN.findall(text):
+            subprocess.run(["bash", "-ec", block], cwd=work, env=environment, check=True, stdout=subprocess.DEVNULL)
+        return PICTURE.sub(shown, text)
+
+
 def main() -> None:
     pages = Pages(Path(sys.argv[1]))
+    covey = sys.argv[2]
     files = ["README.md", "CONTRIBUTING.md", "CHANGELOG.md"]
     files += sorted(path.as_posix() for path in Path("docs").rglob("*.md"))
     for page in files:
-        pages.add(page, Path(page).read_text())
+        pages.add(page, with_pictures(page, Path(page).read_text(), pages.folder, covey))
     notebook, resources = MarkdownExporter().from_filename("docs/tutorial.ipynb")
     for name, picture in resources["outputs"].items():
         (pages.folder / name).write_bytes(picture)
     pages.add("docs/tutorial.ipynb", notebook)
-    (pages.folder / "commands.md").write_text(commands.page(sys.argv[2]))
+    (pages.folder / "commands.md").write_text(commands.page(covey))
 
 
 if __name__ == "__main__":

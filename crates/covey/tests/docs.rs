@@ -305,7 +305,7 @@ fn every_page_is_in_the_index() {
     let is_listed = |page: &Page| {
         page.path.strip_prefix("docs").is_ok_and(|p| index.contains(&format!("({})", p.display())))
     };
-    assert!(pages().len() <= 34, "a subject has one page: there are at most 34");
+    assert!(pages().len() <= 35, "a subject has one page: there are at most 35");
     let missing: Vec<_> =
         pages().into_iter().filter(|page| !is_listed(page)).map(|page| page.path).collect();
     let others = ["CONTRIBUTING.md", "README.md", "docs/README.md"].map(PathBuf::from);
