@@ -6,7 +6,7 @@
 //! The feature `live` has all but simulations: coordinator, agents, `attach` and the testbed.
 
 // The whole program uses it.
-#![cfg_attr(not(feature = "live"), allow(dead_code))]
+#![cfg_attr(not(feature = "live"), allow(dead_code, unused_imports))]
 
 #[cfg(any(test, not(feature = "live")))]
 mod absent;
