@@ -81,7 +81,11 @@ static: ## Build the programs that need no library of the system into dist, and 
 playground: ## Build the page that simulates in a browser into dist/playground, and try it there; needs npm and Chromium
 	scripts/playground.sh
 	cargo build --locked --release --package covey --no-default-features
-	scripts/playground-test.sh dist/playground $(CARGO_TARGET_DIR)/release/covey
+	scripts/browser.sh scripts/playground-test.mjs dist/playground $(CARGO_TARGET_DIR)/release/covey
+
+pages: ## Try the timelines of a comparison's page in headless Chromium; needs npm and Chromium (COVEY names a program)
+	$(if $(COVEY),,cargo build --locked --release --package covey --no-default-features)
+	scripts/browser.sh scripts/timelines-test.mjs $(or $(COVEY),$(CARGO_TARGET_DIR)/release/covey)
 
 site: ## Build the documentation with search, and with the playground if it was built, into dist/site
 	cargo doc --locked --workspace --no-deps

@@ -386,7 +386,7 @@ impl Result {
         let Kept { workload, info, .. } = self.kept.as_ref();
         let is_meant = |span: &&Span| {
             let id = &workload.coflows[span.coflow as usize].id;
-            ports.as_ref().is_none_or(|ports| ports.contains(&span.port))
+            ports.as_ref().is_none_or(|ports| ports.contains(&span.link.0))
                 && coflows.as_ref().is_none_or(|coflows| coflows.contains(id))
         };
         let spans = self.kept.spans()?.iter().filter(is_meant);

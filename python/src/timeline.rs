@@ -18,7 +18,7 @@ pub fn frame(workload: &Workload, spans: &[Span]) -> PyResult<Frame> {
     };
     let names = workload.coflows.iter().map(|c| c.id.as_str()).collect();
     let places = spans.iter().map(|span| span.coflow).collect();
-    let ports = spans.iter().map(|span| span.port).collect();
+    let ports = spans.iter().map(|span| span.link.0).collect();
     Frame::of(vec![
         Column { name: "coflow_id", values: Values::Name(names, places) },
         Column { name: "port", values: Values::Count(ports) },
@@ -86,7 +86,7 @@ fn cells<'a>(
             let from_s = begin_s + width_s * f64::from(column);
             let sent_s = span.end_s.min(from_s + width_s) - span.start_s.max(from_s);
             if sent_s > 0.0 {
-                let cell = cells.entry((span.port, column, span.coflow)).or_default();
+                let cell = cells.entry((span.link.0, column, span.coflow)).or_default();
                 *cell = (cell.0 + span.rate * sent_s, cell.1 + sent_s);
             }
         }

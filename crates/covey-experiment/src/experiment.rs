@@ -225,6 +225,16 @@ impl<'a> Experiment<'a> {
         Ok(())
     }
 
+    /// Whether completion times can be explained.
+    pub(crate) fn explains(&self) -> bool {
+        self.workload.is_static() && !self.emulated
+    }
+
+    /// The workload.
+    pub fn workload(&self) -> &'a Workload {
+        self.workload
+    }
+
     /// The network.
     pub fn network(&self) -> &Network {
         &self.network

@@ -25,6 +25,7 @@ mod progress;
 mod scene;
 mod setup;
 mod tenants;
+mod timelines;
 
 pub use contender::{Contender, baseline};
 pub use error::Error;
@@ -35,3 +36,4 @@ pub use parallel::cores;
 pub use progress::{Progress, Silent, Watch};
 pub use scene::Scene;
 pub use setup::{FABRIC, PORT_RATE, Setup, listed};
+pub use timelines::Recordings;

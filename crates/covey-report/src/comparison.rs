@@ -4,7 +4,8 @@ use crate::certainty::{Certainty, Interval, Over};
 use crate::json::or_nan;
 use crate::stats::{Distribution, mean, percentile, sorted};
 use crate::{
-    Claim, Coflows, Error, Jobs, PublishedError, PublishedValue, Run, Summary, jcts_by_share_s,
+    Claim, Coflows, Error, Jobs, PublishedError, PublishedValue, Run, Summary, Timelines,
+    jcts_by_share_s,
 };
 use covey_topology::Tier;
 use covey_trace::shuffle_shares;
@@ -37,6 +38,8 @@ pub struct Comparison {
     coflows: Coflows,
     #[serde(skip)]
     baseline: usize,
+    #[serde(skip)]
+    timelines: Option<Timelines>,
 }
 
 /// What a kept comparison is made from again. What follows from that is not read.
@@ -153,6 +156,7 @@ impl Comparison {
             tiers,
             coflows,
             baseline,
+            timelines: None,
         }
     }
 
@@ -197,6 +201,17 @@ impl Comparison {
     /// The published values beside ours; empty without [`against`](Self::against).
     pub fn claims(&self) -> &[Claim] {
         &self.against
+    }
+
+    /// Adds the timelines of the runs, which the page shows.
+    #[must_use]
+    pub fn with_timelines(self, timelines: Timelines) -> Self {
+        Self { timelines: Some(timelines), ..self }
+    }
+
+    /// The timelines given to [`with_timelines`](Self::with_timelines), if any.
+    pub fn timelines(&self) -> Option<&Timelines> {
+        self.timelines.as_ref()
     }
 
     /// The seed given to [`with_jct_shares`](Self::with_jct_shares), if any.

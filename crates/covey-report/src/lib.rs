@@ -11,6 +11,7 @@
 //!      Comparisons, one a seed ─▶ OverSeeds ────────────────▶ text table, JSON, HTML page
 //!      Comparisons, OverSeeds ──▶ Results ──────────────────▶ a file that is read again, HTML page
 //! Run + Spans + queues ─────────▶ trace for Perfetto's viewer
+//! Spans + Explanations ─────────▶ Timelines ────────────────▶ in the HTML page of a Comparison
 //! Runs + Explanations ──────────▶ Explanations ─────────────▶ text, JSON, picture
 //! Workload + Bounds ────────────▶ Landmarks ────────────────▶ text, JSON
 //! groups of flow records ───────▶ Identification ───────────▶ text, JSON, HTML page
@@ -47,6 +48,7 @@ mod table;
 mod tenants;
 mod text;
 mod tiers;
+mod timelines;
 mod units;
 mod whatif;
 
@@ -78,5 +80,6 @@ pub use stats::{Distribution, percentile};
 pub use summary::Summary;
 pub use tenants::{TenantSummary, tenants};
 pub use tiers::{FabricLoad, TraceInfo};
+pub use timelines::{Sendings, Timelines};
 pub use units::rate;
 pub use whatif::{Bar, CoflowSums, JobTimes, LinkUse, LogSums, Range, Replay, WhatIf, percent};

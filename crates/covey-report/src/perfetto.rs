@@ -12,7 +12,7 @@
 use std::collections::BTreeMap;
 use std::io::{self, Write};
 
-use covey_core::{Fabric, PortId};
+use covey_core::{Fabric, LinkId};
 use covey_trace::results::{QueueLengths, Span};
 
 use crate::Run;
@@ -166,8 +166,8 @@ pub fn write_perfetto(
     coflows.sort_unstable();
     trace.slices("coflow", all, true, &coflows);
     let all = trace.track("ports", 0, None);
-    for (port, slices) in by_port(spans) {
-        let name = link_name(run.workload(), fabric, fabric.egress(PortId(port)));
+    for (link, slices) in by_link(spans) {
+        let name = link_name(run.workload(), fabric, link);
         trace.slices(&name, all, false, &slices);
     }
     write(trace, run, &mut out)
@@ -177,26 +177,27 @@ fn ns(seconds: f64) -> u64 {
     (seconds * 1e9).round() as u64
 }
 
-/// For each port the times in which coflows send there, by begin. Changes of rate do not end them.
-fn by_port(spans: &[Span]) -> BTreeMap<u32, Vec<(u64, u64, u32)>> {
-    let mut open: BTreeMap<(u32, u32), Vec<(u64, u64)>> = BTreeMap::new();
+/// For each sender's link the times in which coflows send there, by begin. Changes of rate do not
+/// end them.
+fn by_link(spans: &[Span]) -> BTreeMap<LinkId, Vec<(u64, u64, u32)>> {
+    let mut open: BTreeMap<(LinkId, u32), Vec<(u64, u64)>> = BTreeMap::new();
     let mut ordered: Vec<&Span> = spans.iter().collect();
     ordered.sort_by(|a, b| a.start_s.total_cmp(&b.start_s));
     for span in ordered {
         let (from, until) = (ns(span.start_s), ns(span.end_s));
-        let times = open.entry((span.port, span.coflow)).or_default();
+        let times = open.entry((span.link, span.coflow)).or_default();
         match times.last_mut() {
             Some(last) if last.1 == from => last.1 = until,
             _ => times.push((from, until)),
         }
     }
-    let mut ports: BTreeMap<u32, Vec<(u64, u64, u32)>> = BTreeMap::new();
-    for ((port, coflow), times) in open {
+    let mut links: BTreeMap<LinkId, Vec<(u64, u64, u32)>> = BTreeMap::new();
+    for ((link, coflow), times) in open {
         let slices = times.into_iter().map(|(from, until)| (from, until, coflow));
-        ports.entry(port).or_default().extend(slices);
+        links.entry(link).or_default().extend(slices);
     }
-    ports.values_mut().for_each(|slices| slices.sort_unstable());
-    ports
+    links.values_mut().for_each(|slices| slices.sort_unstable());
+    links
 }
 
 /// Adds counters of the capacity in use, of coflows that wait, and of coflows in each queue.

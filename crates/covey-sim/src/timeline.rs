@@ -1,9 +1,9 @@
-//! An observer that records the rate of each coflow out of each port, over time.
+//! An observer that records the rate of each coflow out of each port, and into each, over time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::ops::ControlFlow;
 
-use covey_core::{CoflowId, Time};
+use covey_core::{CoflowId, LinkId, Time};
 use covey_trace::results::Span;
 
 use crate::observer::{Observer, Round};
@@ -12,13 +12,15 @@ use crate::observer::{Observer, Round};
 /// as zero.
 const NEGLIGIBLE: f64 = 1e-9;
 
-/// Records the spans of a simulation. Of a policy that puts flows into groups of its own, spans are
-/// still those of the workload's coflows.
+/// Records the spans of a simulation, by default those of senders. Of a policy that puts flows into
+/// groups of its own, spans are still those of the workload's coflows.
 #[derive(Debug, Default)]
 pub struct Timeline {
+    /// Whether receivers are recorded, too.
+    at_both_ends: bool,
     /// Spans that have ended.
     spans: Vec<Span>,
-    /// Spans that have not ended, by index of the coflow; those of a coflow by sender.
+    /// Spans that have not ended, by index of the coflow; those of a coflow by link.
     open: BTreeMap<u32, Vec<Span>>,
     /// What each of the policy's coflows sends, in order of the workload's coflows, with [its
     /// serial number](covey_core::state::Registration::seq): ids are used again.
@@ -33,19 +35,28 @@ pub struct Timeline {
     rates: Vec<f64>,
 }
 
-/// What one of the policy's coflows sends of a coflow of the workload, out of a port.
+/// What one of the policy's coflows sends of a coflow of the workload, over a link.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     coflow: u32,
-    port: u32,
+    link: LinkId,
     rate: f64,
 }
 
 impl Timeline {
-    /// The spans, in order of their ends; spans that end together are in order of coflow and
-    /// sender.
+    /// A recording of what ports send, and of what they receive.
+    pub fn at_both_ends() -> Timeline {
+        Timeline { at_both_ends: true, ..Timeline::default() }
+    }
+
+    /// The spans, in order of their ends; spans that end together are in order of coflow and link.
     pub fn into_spans(self) -> Vec<Span> {
         self.spans
+    }
+
+    /// Takes the spans that have ended, in the same order.
+    pub fn take_spans(&mut self) -> impl Iterator<Item = Span> + '_ {
+        self.spans.drain(..)
     }
 
     /// Records what one of the policy's coflows sends from this round on. Adds the coflows of the
@@ -64,7 +75,7 @@ impl Timeline {
             return;
         }
         let sent = if round.state.coflow(id).has_joined_flows() {
-            sent_by_flows(id, round)
+            self.sent_by_flows(id, round)
         } else {
             self.sent_in_all(id, round)
         };
@@ -81,8 +92,28 @@ impl Timeline {
         let demand = coflow.demand();
         round.allocator.rates().link_rates(round.state, id, &mut self.rates);
         let coflow = coflow.registration.seq as u32;
-        let by_sender = self.rates.iter().zip(&demand.links()[..demand.senders()]);
-        by_sender.map(|(&rate, link)| Sent { coflow, port: link.0, rate }).collect()
+        let receivers = if self.at_both_ends { demand.receivers() } else { 0 };
+        let by_link = self.rates.iter().zip(&demand.links()[..demand.senders() + receivers]);
+        by_link.map(|(&rate, &link)| Sent { coflow, link, rate }).collect()
+    }
+
+    /// What a coflow of the policy's own making sends, by the coflows of the workload to which its
+    /// flows belong.
+    fn sent_by_flows(&self, id: CoflowId, round: &Round<'_>) -> Vec<Sent> {
+        let coflow = round.state.coflow(id);
+        let demand = coflow.demand();
+        let mut rates = Vec::new();
+        round.allocator.rates().flow_rates(round.state, id, &mut rates);
+        let mut sent: BTreeMap<(u32, LinkId), f64> = BTreeMap::new();
+        for flow in rates {
+            let position = flow.position as usize;
+            let (of, _) = coflow.named_place(demand.index(position));
+            let (egress, ingress) = demand.end_links(position);
+            for link in [Some(egress), self.at_both_ends.then_some(ingress)].into_iter().flatten() {
+                *sent.entry((of, link)).or_default() += flow.rate;
+            }
+        }
+        sent.into_iter().map(|((coflow, link), rate)| Sent { coflow, link, rate }).collect()
     }
 
     /// Replaces the open spans of a coflow of the workload by what is sent of it now.
@@ -94,32 +125,32 @@ impl Timeline {
             sent[first..].iter().take_while(|sent| sent.coflow == coflow)
         };
         let sent = groups.into_iter().flatten().flat_map(sent_in);
-        let by_port: Vec<(u32, f64)> = if groups.is_some_and(|groups| groups.len() > 1) {
-            let mut sums: BTreeMap<u32, f64> = BTreeMap::new();
-            sent.for_each(|sent| *sums.entry(sent.port).or_default() += sent.rate);
+        let by_link: Vec<(LinkId, f64)> = if groups.is_some_and(|groups| groups.len() > 1) {
+            let mut sums: BTreeMap<LinkId, f64> = BTreeMap::new();
+            sent.for_each(|sent| *sums.entry(sent.link).or_default() += sent.rate);
             sums.into_iter().collect()
         } else {
-            sent.map(|sent| (sent.port, sent.rate)).collect()
+            sent.map(|sent| (sent.link, sent.rate)).collect()
         };
         let capacity = round.state.fabric().capacity();
         let (start_s, end_s) = (round.now.as_secs(), f64::INFINITY);
         self.next.clear();
         let some =
-            by_port.iter().filter(|(port, rate)| *rate > NEGLIGIBLE * capacity[*port as usize]);
-        self.next.extend(some.map(|&(port, rate)| Span { coflow, port, start_s, end_s, rate }));
+            by_link.iter().filter(|(link, rate)| *rate > NEGLIGIBLE * capacity[link.index()]);
+        self.next.extend(some.map(|&(link, rate)| Span { coflow, link, start_s, end_s, rate }));
         self.replace_open(coflow, round.now);
         if self.open.get(&coflow).is_some_and(Vec::is_empty) {
             self.open.remove(&coflow);
         }
     }
 
-    /// Replaces the open spans of a coflow by `next`. Senders have the same order in both. A span
+    /// Replaces the open spans of a coflow by `next`. Links have the same order in both. A span
     /// goes on if its rate stays.
     fn replace_open(&mut self, trace_index: u32, now: Time) {
         let open = self.open.entry(trace_index).or_default();
         let mut next = 0;
         for span in &*open {
-            let new = self.next[next..].iter().position(|new| new.port == span.port);
+            let new = self.next[next..].iter().position(|new| new.link == span.link);
             let goes_on = new.is_some_and(|after| {
                 let new = &mut self.next[next + after];
                 next += after + 1;
@@ -135,23 +166,6 @@ impl Timeline {
         }
         std::mem::swap(open, &mut self.next);
     }
-}
-
-/// What a coflow of the policy's own making sends, by the coflows of the workload to which its
-/// flows belong.
-fn sent_by_flows(id: CoflowId, round: &Round<'_>) -> Vec<Sent> {
-    let coflow = round.state.coflow(id);
-    let demand = coflow.demand();
-    let mut rates = Vec::new();
-    round.allocator.rates().flow_rates(round.state, id, &mut rates);
-    let mut sent: BTreeMap<(u32, u32), f64> = BTreeMap::new();
-    for flow in rates {
-        let position = flow.position as usize;
-        let (of, _) = coflow.named_place(demand.index(position));
-        let (egress, _) = demand.end_links(position);
-        *sent.entry((of, egress.0)).or_default() += flow.rate;
-    }
-    sent.into_iter().map(|((coflow, port), rate)| Sent { coflow, port, rate }).collect()
 }
 
 impl Observer for Timeline {

@@ -1,15 +1,17 @@
-//! The spans of a timeline add up to the bytes sent, and no port exceeds its capacity.
+//! The spans of a timeline add up to the bytes that ports send and receive.
 
 use crate::common::{Kind, as_trace, policies, policy};
+use covey_core::{Fabric, LinkId, PortId};
 use covey_sim::{Timeline, simulate};
-use covey_trace::Workload;
 use covey_trace::results::Span;
+use covey_trace::{Flow, Workload};
 use proptest::prelude::*;
 
-/// Bytes in the trace that a coflow sends out of a port.
-fn bytes(workload: &Workload, coflow: usize, port: u32) -> f64 {
+/// Bytes in the trace that a coflow sends over a link of a port.
+fn bytes(workload: &Workload, coflow: usize, link: LinkId, fabric: &Fabric) -> f64 {
     let flows = workload.coflows[coflow].flows.iter();
-    flows.filter(|flow| flow.src == port).map(|flow| flow.bytes).sum()
+    let ends = |flow: &Flow| [fabric.egress(PortId(flow.src)), fabric.ingress(PortId(flow.dst))];
+    flows.filter(|flow| ends(flow).contains(&link)).map(|flow| flow.bytes).sum()
 }
 
 /// Bytes in the spans for which `meant` holds.
@@ -26,18 +28,18 @@ proptest! {
         workload in crate::common::workload(Kind::Ties), fabric in crate::common::fabric(),
     ) {
         for spec in policies() {
-            let mut timeline = Timeline::default();
-            simulate(&workload, &fabric, spec, &mut policy(spec), &mut timeline).unwrap();
-            let spans = timeline.into_spans();
+            let mut both = Timeline::at_both_ends();
+            simulate(&workload, &fabric, spec, &mut policy(spec), &mut both).unwrap();
+            let spans = both.into_spans();
             prop_assert!(spans.is_sorted_by(|a, b| a.end_s <= b.end_s), "{}", spec);
             for coflow in 0..workload.coflows.len() {
-                for port in 0..workload.ports {
-                    let expected = bytes(&workload, coflow, port);
+                for link in (0..2 * workload.ports).map(LinkId) {
+                    let expected = bytes(&workload, coflow, link, &fabric);
                     let found =
-                        sent(&spans, |span| (span.coflow as usize, span.port) == (coflow, port));
+                        sent(&spans, |span| (span.coflow as usize, span.link) == (coflow, link));
                     let same = (found - expected).abs() <= 1e-6;
                     let trace = || as_trace(&workload);
-                    prop_assert!(same, "{spec}: {coflow} at {port}: {found} of {expected}\n{}", trace());
+                    prop_assert!(same, "{spec}: {coflow} at {link:?}: {found} of {expected}\n{}", trace());
                 }
             }
         }

@@ -5,12 +5,16 @@ use std::num::NonZeroUsize;
 use std::path::{Path, PathBuf};
 
 use clap::Args;
-use covey_experiment::{Contender, Setup, baseline, cores};
-use covey_report::{Comparison, OverSeeds, PublishedValue, Results, Seeds, differing, write_json};
+use covey_experiment::{Contender, Recordings, Scene, Setup, baseline, cores};
+use covey_report::{
+    Comparison, OverSeeds, PublishedValue, Results, Run, Seeds, Timelines, differing, write_json,
+};
 
 use crate::comparison::{Outputs, print};
 use crate::experiment::Arguments;
+use crate::explain::named;
 use crate::failure::Failure;
+use crate::progress::Bar;
 use crate::{invocation, output};
 
 /// More seeds say nothing new.
@@ -24,6 +28,7 @@ Examples:
   covey compare trace.txt --policies sebf,aalo,aalo:queues=strict,delta=0 --baseline aalo
   covey compare trace.txt --policies fair,philae:thin=5 --json
   covey compare trace.txt --policies aalo,sebf --fabric leaf-spine:leaves=10,spines=2,hosts=15
+  covey compare builtin:fb-like --report report.html --timelines
   covey compare trace.txt --figures figures --style page
   covey compare builtin:fb-like:coflows=100 --policies fair,covey,sebf --seeds 20
   covey compare trace.txt --policies fair,aalo --against published.csv
@@ -42,6 +47,13 @@ pub struct Compare {
     setup: Arguments,
     #[command(flatten)]
     outputs: Outputs,
+    /// Also show in the page of --report who sends when at each port, and explain the slowest
+    /// coflows, which simulates every policy again
+    #[arg(long, requires = "report", conflicts_with = "seeds")]
+    timelines: bool,
+    /// Explain a coflow in the timelines, by its id; may be given several times
+    #[arg(long, value_name = "ID", requires = "timelines")]
+    coflow: Vec<String>,
     /// Set published values beside ours: a CSV file with the columns policy, metric (a number of
     /// --json, such as cct_s.mean or speedup.mean_of_means), value and tolerance (5% or 0.05). The
     /// exit status is 1 if any differs. A published value is of one trace, so not with --seeds
@@ -74,6 +86,26 @@ impl Compare {
     /// Whether names are taken out of all results.
     pub fn is_anonymous(&self) -> bool {
         self.setup.is_anonymous()
+    }
+
+    /// The runs, and their timelines if asked for.
+    fn runs<'a>(
+        &self,
+        scene: &'a Scene,
+        contenders: Vec<Contender>,
+        jobs: usize,
+    ) -> Result<(Vec<Run<'a>>, Option<Timelines>), Failure> {
+        if !self.timelines {
+            return Ok((self.setup.run(scene, contenders, true, jobs)?, None));
+        }
+        let named = named(&self.coflow, &scene.workload)?;
+        let experiment = self.setup.experiment(scene)?;
+        let bar = Bar::policies(2 * contenders.len(), scene.workload.coflows.len());
+        let (contenders, recordings) = Recordings::of(contenders);
+        let runs = self.setup.run_in(&experiment, contenders, true, jobs, &bar)?;
+        let again = self.setup.setup().contenders(&self.policies)?;
+        let timelines = recordings.timelines(&experiment, &runs, again, &named, jobs, &bar)?;
+        Ok((runs, Some(timelines)))
     }
 
     /// The same comparison with each seed.
@@ -113,6 +145,9 @@ pub fn run_all(all: &[Compare], mut results: Results) -> Result<Results, Failure
     let contenders = || asked.setup.setup().contenders(&asked.policies);
     let first = contenders()?;
     let baseline = baseline(asked.baseline.as_deref(), &first)?;
+    if asked.timelines && asked.setup.setup().emulated.is_some() {
+        return Err(Failure::argument("--timelines", "--sim exact with it", "another"));
+    }
     let labels: Vec<&str> = first.iter().map(|c| c.label.as_str()).collect();
     asked.outputs.check(&labels)?;
     let published = asked.against.as_deref().map(|file| read(file, &labels)).transpose()?;
@@ -126,8 +161,11 @@ pub fn run_all(all: &[Compare], mut results: Results) -> Result<Results, Failure
             continue;
         }
         let scene = compare.setup.open()?;
-        let runs = compare.setup.run(&scene, contenders()?, true, jobs)?;
+        let (runs, timelines) = compare.runs(&scene, contenders()?, jobs)?;
         let mut comparison = Comparison::new(&runs, baseline)?;
+        if let Some(timelines) = timelines {
+            comparison = comparison.with_timelines(timelines);
+        }
         if let Some((values, name)) = &published {
             comparison = comparison.against(values.clone(), name)?;
         }

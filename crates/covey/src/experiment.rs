@@ -143,16 +143,34 @@ impl Arguments {
         bounded: bool,
         jobs: usize,
     ) -> Result<Vec<Run<'a>>, Failure> {
+        let experiment = self.experiment(scene)?;
+        let bar = Bar::policies(contenders.len(), scene.workload.coflows.len());
+        self.run_in(&experiment, contenders, bounded, jobs, &bar)
+    }
+
+    /// The experiment on the scene.
+    pub fn experiment<'a>(&self, scene: &'a Scene) -> Result<Experiment<'a>, Failure> {
         let setup = self.setup();
         let name = setup.seeded_source(&self.input.source()?).name();
         let Scene { network, workload, appearing } = scene;
         let experiment = Experiment::on(network.clone(), workload, name, &setup)?;
-        let experiment = experiment.appearing(appearing.as_deref());
-        for line in setup.without_effect(self.input.first(), workload, &contenders) {
+        Ok(experiment.appearing(appearing.as_deref()))
+    }
+
+    /// Simulates every policy of an experiment, `jobs` at a time.
+    pub fn run_in<'a>(
+        &self,
+        experiment: &Experiment<'a>,
+        contenders: Vec<Contender>,
+        bounded: bool,
+        jobs: usize,
+        bar: &Bar,
+    ) -> Result<Vec<Run<'a>>, Failure> {
+        let workload = experiment.workload();
+        for line in self.setup().without_effect(self.input.first(), workload, &contenders) {
             output::note(&line);
         }
-        let bar = Bar::policies(contenders.len(), workload.coflows.len());
-        let runs = experiment.run(contenders, bounded, jobs, &bar)?;
+        let runs = experiment.run(contenders, bounded, jobs, bar)?;
         for run in runs.iter().filter(|run| run.outcome().left_uncompressed) {
             let label = &run.info().label;
             output::note(&format!(

@@ -81,7 +81,7 @@ impl Explain {
             let expected = "a trace without events and attempts, whose flows keep their paths";
             return Err(Failure::argument("TRACE", expected, "some"));
         }
-        let named = self.named(&scene.workload)?;
+        let named = named(&self.coflow, &scene.workload)?;
         let explanations = self.explain(&setup, &scene, &specs, named)?;
         if let Some(file) = &self.picture {
             let picture = explanations.svg();
@@ -90,20 +90,6 @@ impl Explain {
         output::print(|out| {
             if self.json { write_json(&explanations, out) } else { write!(out, "{explanations}") }
         })
-    }
-
-    /// Indices of the coflows that are named.
-    fn named(&self, workload: &Workload) -> Result<Vec<u32>, Failure> {
-        let index = |id: &String| {
-            let found = (0..).zip(&workload.coflows).find(|(_, coflow)| coflow.id == *id);
-            found.map(|(index, _)| index).ok_or_else(|| {
-                let known = workload.coflows.iter().map(|coflow| coflow.id.as_str());
-                let expected = format!("the id of one of the {} coflows", workload.coflows.len());
-                let found = format!("'{id}'{}", did_you_mean(nearest(id, known)));
-                Failure::argument("--coflow", expected, found)
-            })
-        };
-        self.coflow.iter().map(index).collect()
     }
 
     fn explain(
@@ -128,7 +114,7 @@ impl Explain {
             let twice = [setup.contender(spec)?, setup.contender(spec)?];
             let choose = |outcome: &Outcome| {
                 if chosen.is_empty() {
-                    chosen = slowest(outcome, self.slowest.unwrap_or(SLOWEST));
+                    chosen = outcome.slowest(self.slowest.unwrap_or(SLOWEST));
                 }
                 chosen.clone()
             };
@@ -141,11 +127,16 @@ impl Explain {
     }
 }
 
-/// Indices of the coflows with the longest completion times, the longest first; ties in order of
-/// the trace.
-fn slowest(outcome: &Outcome, count: usize) -> Vec<u32> {
-    let mut all: Vec<(f64, u32)> =
-        outcome.coflows.iter().map(covey_trace::results::CoflowOutcome::cct_s).zip(0..).collect();
-    all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
-    all.into_iter().take(count).map(|(_, index)| index).collect()
+/// Indices of the coflows that `--coflow` names.
+pub fn named(ids: &[String], workload: &Workload) -> Result<Vec<u32>, Failure> {
+    let index = |id: &String| {
+        let found = (0..).zip(&workload.coflows).find(|(_, coflow)| coflow.id == *id);
+        found.map(|(index, _)| index).ok_or_else(|| {
+            let known = workload.coflows.iter().map(|coflow| coflow.id.as_str());
+            let expected = format!("the id of one of the {} coflows", workload.coflows.len());
+            let found = format!("'{id}'{}", did_you_mean(nearest(id, known)));
+            Failure::argument("--coflow", expected, found)
+        })
+    };
+    ids.iter().map(index).collect()
 }

@@ -21,6 +21,37 @@ fn policies(page: &str) -> Vec<String> {
 }
 
 #[test]
+fn timelines_show_a_coflow_and_explain_it_as_the_command_does() {
+    let folder = TestFolder::new();
+    let trace = "builtin:fb-like:coflows=60";
+    let compare = ["compare", trace, "--policies", "fair,aalo", "--report", "page.html"];
+    folder.results(&[&compare[..], &["--timelines", "--coflow", "7"]].concat());
+    let page = folder.read("page.html");
+    assert!(page.contains("shorter pauses and changes of rate are left out."), "{page}");
+    let Some(shown) = shown(&folder, "coflow=7", 1400) else { return };
+    assert!(shown.contains("<h3>Coflow 7</h3>"), "{shown}");
+    for policy in ["fair", "aalo"] {
+        let told = folder.results(&["explain", trace, "--policy", policy, "--coflow", "7"]);
+        let sentence = told.lines().next().expect("a sentence");
+        assert!(shown.contains(sentence), "{sentence} in {shown}");
+    }
+    let plain = folder.results(&compare);
+    assert!(!plain.is_empty() && !folder.read("page.html").contains("id=\"timelines\""));
+}
+
+#[test]
+fn timelines_that_cannot_be_are_refused() {
+    let folder = TestFolder::new();
+    let refused = |more: &[&str]| folder.refusal(&[&["compare", "tiny.txt"][..], more].concat());
+    let report = ["--report", "page.html", "--timelines"];
+    let emulated = [&report[..], &["--policies", "sebf", "--sim", "coflowsim"]].concat();
+    assert_eq!(refused(&emulated), "--timelines: expected --sim exact with it, found another");
+    let unknown = [&report[..], &["--policies", "fair", "--coflow", "no"]].concat();
+    assert!(refused(&unknown).starts_with("--coflow: expected the id of one of"));
+    assert!(refused(&["--timelines"]).contains("--report"));
+}
+
+#[test]
 fn the_page_answers_in_a_browser() {
     let folder = TestFolder::new();
     let policies_asked = "fair,sebf,fifo,aalo";

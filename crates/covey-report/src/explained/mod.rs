@@ -9,6 +9,10 @@ use covey_trace::Workload;
 use covey_trace::results::{Explanation, Kind, Reason};
 use serde::{Serialize, Serializer};
 
+/// The headings of the columns of [`Explained::rows`].
+pub(crate) const HEADINGS: [&str; 8] =
+    ["s", "%", "part", "coflow", "port", "from s", "until s", "why"];
+
 /// How the completion time of a coflow came about under a policy. `Serialize` gives its object of
 /// `explain --json`.
 #[derive(Debug, Clone, PartialEq, Serialize)]

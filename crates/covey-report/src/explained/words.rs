@@ -1,6 +1,6 @@
 //! Explanations in words, and then in a table.
 
-use super::{Explained, ExplainedPart, ExplainedReason, Explanations};
+use super::{Explained, ExplainedPart, ExplainedReason, Explanations, HEADINGS};
 use crate::units::{bytes, decimals, fixed};
 use covey_trace::results::Kind;
 use std::fmt::{self, Write};
@@ -111,33 +111,45 @@ fn seconds(value: f64) -> String {
     fixed(value, decimals([value]))
 }
 
+impl Explained {
+    /// The longest parts, a row each.
+    pub(crate) fn rows(&self) -> Vec<[String; 8]> {
+        let parts = &self.parts[..self.parts.len().min(ROWS)];
+        let digits = decimals(parts.iter().map(|part| part.s));
+        let text = |text: &Option<String>| text.clone().unwrap_or_default();
+        let row = |part: &ExplainedPart| {
+            [
+                fixed(part.s, digits),
+                fixed(100.0 * part.s / self.cct_s, 1),
+                part.kind.name().to_owned(),
+                text(&part.coflow),
+                text(&part.port),
+                seconds(part.from_s),
+                seconds(part.until_s),
+                part.reason.as_ref().map(ExplainedReason::short).unwrap_or_default(),
+            ]
+        };
+        parts.iter().map(row).collect()
+    }
+
+    /// What [`rows`](Self::rows) leaves out, if anything.
+    pub(crate) fn others(&self) -> Option<String> {
+        let others = self.parts.get(ROWS..).filter(|others| !others.is_empty())?;
+        let rest: f64 = others.iter().map(|part| part.s).sum();
+        Some(format!("{} s in {} others", seconds(rest), others.len()))
+    }
+}
+
 /// The longest parts of an explanation.
 fn table(explained: &Explained, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let parts = &explained.parts[..explained.parts.len().min(ROWS)];
-    let digits = decimals(parts.iter().map(|part| part.s));
-    let text = |text: &Option<String>| text.clone().unwrap_or_default();
-    let mut rows =
-        vec![["s", "%", "part", "coflow", "port", "from s", "until s", "why"].map(str::to_owned)];
-    rows.extend(parts.iter().map(|part| {
-        [
-            fixed(part.s, digits),
-            fixed(100.0 * part.s / explained.cct_s, 1),
-            part.kind.name().to_owned(),
-            text(&part.coflow),
-            text(&part.port),
-            seconds(part.from_s),
-            seconds(part.until_s),
-            part.reason.as_ref().map(ExplainedReason::short).unwrap_or_default(),
-        ]
-    }));
+    let mut rows = vec![HEADINGS.map(str::to_owned)];
+    rows.extend(explained.rows());
     let numbers = [0, 1, 5, 6];
     align(&rows, |column| numbers.contains(&column), out)?;
-    let others = explained.parts.len() - parts.len();
-    if others > 0 {
-        let rest: f64 = explained.parts[ROWS..].iter().map(|part| part.s).sum();
-        writeln!(out, "{} s in {others} others; --json has all.", seconds(rest))?;
+    match explained.others() {
+        Some(others) => writeln!(out, "{others}; --json has all."),
+        None => Ok(()),
     }
-    Ok(())
 }
 
 /// The kinds of parts under each policy.

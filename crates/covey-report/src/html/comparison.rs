@@ -7,7 +7,7 @@ use crate::table::Table;
 use crate::text::{bound, jobs_note, load};
 use crate::tiers;
 use crate::units::{decimals, fixed};
-use crate::{Claim, Comparison, published};
+use crate::{Claim, Comparison, Timelines, published};
 use maud::{Markup, html};
 
 /// The parts of a page about a comparison: the table, the distributions of CCT and of the speed-up
@@ -23,6 +23,7 @@ pub(super) fn parts(comparison: &Comparison, is_alone: bool) -> Markup {
             @if series.len() > 1 { (speedup_figure(comparison, &series, is_alone)) }
         }
         @if series.len() > 1 { (bins_figure(comparison, &series)) }
+        @if is_alone { (timelines(data::timelines(comparison))) }
         (busiest_links(comparison, is_alone))
         @if is_alone && data::has_coflows(comparison) {
             section id="coflows" hidden { h2 { "Coflows" } }
@@ -143,6 +144,18 @@ fn results(comparison: &Comparison, series: &[Series<'_>], is_alone: bool) -> Ma
                 }
                 @if let Some(note) = jobs_note(comparison) { (note) " " }
                 i { "wall" } " is the time the simulation took."
+            }
+        }
+    }
+}
+
+/// The place of the timelines, which the page's script draws.
+fn timelines(timelines: Option<&Timelines>) -> Markup {
+    html! {
+        @if let Some(timelines) = timelines {
+            section id="timelines" hidden {
+                h2 { "Who sends when" }
+                p class="note" { (timelines.notes().join(" ")) }
             }
         }
     }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use crate::{Comparison, Interval};
+use crate::{Comparison, Interval, Timelines};
 
 /// A page with more coflows than that would be too large for a browser.
 const MAX_COFLOWS: usize = 20_000;
@@ -23,6 +23,8 @@ struct Data<'a> {
     /// For each baseline and each policy: the interval of the speed-up of the mean, as the table
     /// shows it.
     intervals: Vec<Vec<String>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    timelines: Option<&'a Timelines>,
 }
 
 /// Whether the page lists the coflows.
@@ -30,11 +32,17 @@ pub(super) fn has_coflows(comparison: &Comparison) -> bool {
     (1..=MAX_COFLOWS).contains(&comparison.coflows().count())
 }
 
+/// The timelines, if the page shows them: they need the names of coflows.
+pub(super) fn timelines(comparison: &Comparison) -> Option<&Timelines> {
+    comparison.timelines().filter(|_| has_coflows(comparison))
+}
+
 /// The object as JSON.
 pub(super) fn of(comparison: &Comparison) -> String {
     let labels: Vec<&str> = comparison.summaries().iter().map(|it| it.label.as_str()).collect();
     let places = 0..labels.len();
-    let mut data = Data { labels, baseline: comparison.baseline(), ..Data::default() };
+    let (baseline, timelines) = (comparison.baseline(), timelines(comparison));
+    let mut data = Data { labels, baseline, timelines, ..Data::default() };
     if has_coflows(comparison) {
         let coflows = comparison.coflows();
         data.id = coflows.id.iter().map(String::as_str).collect();

@@ -6,26 +6,42 @@ use std::fmt::Write;
 
 /// The style sheet, for screens of any width, light or dark, and for paper.
 const STYLE: &str = include_str!("style.css");
-/// The script of the page of a comparison.
+/// The script of the page of a comparison, and that of its timelines.
 const SCRIPT: &str = include_str!("page.js");
+const TIMELINES: &str = include_str!("timelines.js");
+/// What the style sheet has for timelines.
+const TIMELINES_STYLE: &str = include_str!("timelines.css");
 
 /// A whole page of a header and a main part, which loads nothing and has no script.
 pub(super) fn document(title: &str, header: Markup, main: Markup) -> String {
-    page(title, header, main, None)
+    page(title, header, main, None, "")
 }
 
 /// A page with a script, and the data that the script reads: JSON, in the element `data`.
-pub(super) fn scripted(title: &str, header: Markup, main: Markup, data: &str) -> String {
+pub(super) fn scripted(
+    title: &str,
+    header: Markup,
+    main: Markup,
+    data: &str,
+    has_timelines: bool,
+) -> String {
     // No text can end the element.
     let data = data.replace('<', "\\u003c");
     let scripts = html! {
         script type="application/json" id="data" { (PreEscaped(data)) }
         script { (PreEscaped(SCRIPT)) }
+        @if has_timelines { script { (PreEscaped(TIMELINES)) } }
     };
-    page(title, header, main, Some(scripts))
+    page(title, header, main, Some(scripts), if has_timelines { TIMELINES_STYLE } else { "" })
 }
 
-fn page(title: &str, header: Markup, main: Markup, scripts: Option<Markup>) -> String {
+fn page(
+    title: &str,
+    header: Markup,
+    main: Markup,
+    scripts: Option<Markup>,
+    more_style: &str,
+) -> String {
     let own = if scripts.is_some() { "; script-src 'unsafe-inline'" } else { "" };
     let page = html! {
         (DOCTYPE)
@@ -36,7 +52,7 @@ fn page(title: &str, header: Markup, main: Markup, scripts: Option<Markup>) -> S
                 meta http-equiv="Content-Security-Policy" content={ "default-src 'none'; style-src 'unsafe-inline'" (own) };
                 meta name="generator" content=(concat!("covey ", env!("CARGO_PKG_VERSION")));
                 title { (title) }
-                style { (PreEscaped(palette())) (PreEscaped(STYLE)) }
+                style { (PreEscaped(palette())) (PreEscaped(STYLE)) (PreEscaped(more_style)) }
             }
             body {
                 (header)
@@ -94,6 +110,8 @@ mod tests {
     #[test]
     fn style_sheet_and_script_cannot_end_their_elements() {
         assert!(!STYLE.contains("url(") && !STYLE.contains("@import") && !STYLE.contains('<'));
-        assert!(!SCRIPT.contains("</") && !SCRIPT.contains("<!--"));
+        for script in [SCRIPT, TIMELINES] {
+            assert!(!script.contains("</") && !script.contains("<!--"));
+        }
     }
 }

@@ -20,10 +20,13 @@
     return made;
   }
 
-  function choose(key, value) {
+  function keep(key, value) {
     if (value === "") chosen.delete(key);
     else chosen.set(key, value);
     history.replaceState(null, "", "#" + new URLSearchParams([...chosen]));
+  }
+  function choose(key, value) {
+    keep(key, value);
     render();
   }
 
@@ -393,4 +396,6 @@
     renderList();
   }
   render();
+  // For the script of the timelines.
+  globalThis.page = { data, chosen, keep, make, digits, count };
 })();

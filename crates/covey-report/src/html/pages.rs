@@ -34,7 +34,8 @@ pub fn results_page(results: &Results) -> String {
 fn comparison_page(compared: &Comparison, repeat: &Markup) -> String {
     let main = html! { (comparison::parts(compared, true)) (repeat) };
     let (title, header) = (comparison::title(compared), comparison::header(compared));
-    scripted(&title, header, main, &data::of(compared))
+    let has_timelines = data::timelines(compared).is_some();
+    scripted(&title, header, main, &data::of(compared), has_timelines)
 }
 
 /// The page of comparisons on several traces. Each has a title, a header and parts.

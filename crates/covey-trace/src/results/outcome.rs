@@ -25,6 +25,17 @@ pub struct Outcome {
     pub left_uncompressed: bool,
 }
 
+impl Outcome {
+    /// Indices of the coflows with the longest completion times, the longest first; ties in order
+    /// of the trace.
+    pub fn slowest(&self, count: usize) -> Vec<u32> {
+        let mut all: Vec<(f64, u32)> =
+            self.coflows.iter().map(CoflowOutcome::cct_s).zip(0..).collect();
+        all.sort_by(|a, b| b.0.total_cmp(&a.0).then(a.1.cmp(&b.1)));
+        all.into_iter().take(count).map(|(_, index)| index).collect()
+    }
+}
+
 /// The effect of compression on one coflow.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct CompressionOutcome {
