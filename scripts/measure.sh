@@ -86,6 +86,19 @@ spark-codecs) # docs/whatif.md: what the codecs of Spark write; needs Java 17 an
     java --add-opens=java.base/java.nio=ALL-UNNAMED --add-opens=java.base/sun.nio.ch=ALL-UNNAMED \
         -cp "$(cat "$CARGO_TARGET_DIR/spark-jars")" scripts/spark/Codecs.java
     ;;
+spark-swallow) # docs/papers.md: applications like HiBench's with and without Swallow; needs root, Java 17 and Maven
+    build
+    examples/spark/swallow.py "$release/covey" --output "$CARGO_TARGET_DIR/spark-swallow.json"
+    "$release/covey" reproduce swallow --spark "$CARGO_TARGET_DIR/spark-swallow.json"
+    ;;
+spark-labels) # docs/identify.md: how well coflows of Spark are found; needs root, BPF, Java 17 and Maven
+    build
+    examples/spark/labels.py "$release/covey" --output "$CARGO_TARGET_DIR/spark-labelled.csv"
+    ;;
+spark-overhead) # docs/spark.md: what the modes of the plug-in cost; needs root, BPF, Java 17 and Maven
+    build
+    examples/spark/demo.py "$release/covey" --overhead --scale 0.1 --pairs 20
+    ;;
 *)
     echo "there is no measurement '$1'; scripts/measure.sh lists them" >&2
     exit 2

@@ -72,6 +72,14 @@ simgrid) # completion times on topology files against SimGrid's, which comes fro
     cargo build --locked --release --package covey
     scripts/simgrid-check.sh "$release/covey"
     ;;
+own-policy) # build a covey with a policy of another crate, from a folder outside, and compare it
+    outside=$(mktemp -d)
+    trap 'rm -rf "$outside"' EXIT
+    cp -r examples/own-policy/. Cargo.lock "$outside"
+    sed -i "s|path = \"../../|path = \"$PWD/|" "$outside/Cargo.toml"
+    cargo run --quiet --manifest-path "$outside/Cargo.toml" --target-dir "$CARGO_TARGET_DIR/own-policy" -- \
+        compare builtin:fb-like-60 --policies fair,aalo,least-served:step=4MB
+    ;;
 *)
     echo "there is no slow test '$1'; scripts/slow.sh lists them" >&2
     exit 2

@@ -1,6 +1,6 @@
 // Tries the timelines of a comparison's page in a headless browser: timelines-test.mjs COVEY [PAGE.html], with
 // puppeteer-core and axe-core in NODE_PATH. COVEY writes the pages: of a small comparison, and of seven policies on
-// builtin:fb-like, unless PAGE.html has that one. PICTURES names a folder for pictures of the small page.
+// TRACE (builtin:fb-like), unless PAGE.html has that one. PICTURES names a folder for pictures of the small page.
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
@@ -37,10 +37,11 @@ const twice = ["a.html", "b.html"].map((name) => {
 });
 assert.equal(twice[0], twice[1], "the same input gives the same bytes");
 const large = given ? resolve(given) : join(work, "large.html");
-if (!given) run("compare", "builtin:fb-like", "--report", "large.html", "--timelines");
+const trace = process.env.TRACE ?? "builtin:fb-like";
+if (!given) run("compare", trace, "--report", "large.html", "--timelines");
 const { size } = statSync(large);
 assert.ok(size <= MOST_BYTES, `${size} bytes`);
-console.log(`seven policies on builtin:fb-like: a page of ${(size / 1e6).toFixed(2)} MB`);
+console.log(`seven policies on ${trace}: a page of ${(size / 1e6).toFixed(2)} MB`);
 
 const browser = await puppeteer.launch({
   executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",

@@ -114,15 +114,22 @@ class Tenant:
 
     def ask(self, sql: str, again: bool = False) -> int:
         """Begin a query. Return its number."""
+        return self._tell({"sql": sql, "again": again})
+
+    def kill(self, after_s: float) -> int:
+        """Have a random task killed. Return the number of this request."""
+        return self._tell({"kill": after_s})
+
+    def _tell(self, what: dict[str, Any]) -> int:
         assert self.application
         assert self._process.stdin
-        self._process.stdin.write(json.dumps({"sql": sql, "again": again}) + "\n")
+        self._process.stdin.write(json.dumps(what) + "\n")
         self._process.stdin.flush()
         self._asked += 1
         return self._asked - 1
 
     def hear(self, number: int) -> tuple[float, str]:
-        """Wait for the end of a query. Return the seconds that it took, and its result."""
+        """Wait for the end of a request. Return the seconds that it took, and its result."""
         while number not in self._answers:
             answer = self._answer()
             self._answers[answer["number"]] = answer

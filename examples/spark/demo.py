@@ -13,7 +13,7 @@ jobs of one application. Prints a table, with 95 % intervals over the pairs, tim
 
 With --check the queries of TPC-H run in all modes of the plug-in on fast links, while an executor, an
 agent and the coordinators are killed; their results are compared. With --overhead a join runs in
-random order in three modes, and the times are compared with those without the plug-in.
+random order in all modes, and the times are compared with those without the plug-in.
 
 Needs Linux, root, iproute2, util-linux, BPF, Java 17, Maven, and what pip fetches. All
 else is gone at the end.

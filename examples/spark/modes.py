@@ -17,6 +17,8 @@ from lib.network import Network
 # Quantiles of Student's t, at 0.975, by degrees of freedom.
 T = [math.inf, 12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14]
 
+# Times in each query at which a task of each application is killed, if one runs.
+KILLS = 3
 EXECUTOR = "org.apache.spark.executor.CoarseGrainedExecutorBackend"
 
 
@@ -56,22 +58,30 @@ class Modes(contextlib.ExitStack):
         }  # fmt: skip
 
     def check(self) -> int:
-        """Run the queries of TPC-H in all modes. Return the exit status."""
+        """Run the queries of TPC-H in all modes, tasks killed at random. Return the exit status."""
         self._told.attach()
+        when = random.Random(1)
+        killed = 0
         kills = {7: self._kill_executors, 12: self._kill_agents, 17: self._kill_coordinators}
         queries = [text.strip() for text in (HERE / "tpch.sql").read_text().split(";")]
         status = 0
         for number, query in enumerate(queries[:-1], 1):
             asked = {mode: tenant.ask(query) for mode, tenant in self._tenants.items()}
+            tasks = {
+                mode: [tenant.kill(when.uniform(0, 6)) for _ in range(KILLS)]
+                for mode, tenant in self._tenants.items()
+            }
             if number in kills:
                 time.sleep(1)
                 print(kills[number](), flush=True)
             found = {mode: self._tenants[mode].hear(it) for mode, it in asked.items()}
+            killed += sum(self._tenants[mode].hear(it)[1] for mode, of in tasks.items() for it in of)
             differ = [mode for mode, it in found.items() if it[1] != found["off"][1]]
             status |= bool(differ)
             times = ", ".join(f"{mode} {took:.1f} s" for mode, (took, _) in found.items())
             result = f"not the same: {', '.join(differ)}" if differ else "the same"
             print(f"{number:2}: {result} ({times})", flush=True)
+        print(f"killed {killed} tasks at random")
         return status
 
     def _kill_executors(self) -> str:
@@ -95,7 +105,7 @@ class Modes(contextlib.ExitStack):
 
     def overhead(self, sql: str, pairs: int) -> int:
         """Run a query in random order with and without the plug-in, and print ratios. Return 0."""
-        modes = ("off", "observe", "label")
+        modes = ("off", "observe", "schedule", "label")
         for _ in range(5):
             for mode in modes:
                 self._tenants[mode].run(sql)

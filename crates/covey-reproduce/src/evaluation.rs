@@ -6,11 +6,13 @@ use covey_core::suggest::{did_you_mean, nearest};
 use covey_experiment::parallel::{self, Task};
 use covey_experiment::{Error, Progress, Watch};
 use covey_sim::SimError;
+use covey_trace::Workload;
 
 use crate::published::{Paper, papers};
 use crate::report::Report;
 use crate::reproduction::{Reproduction, Scope, items};
 use crate::selection::Selection;
+use crate::spark::SparkRuns;
 
 /// The workload that is used in place of the papers' Facebook trace.
 pub const STAND_IN: &str = "builtin:fb-like";
@@ -32,6 +34,30 @@ pub fn plan(
     let workload = covey_trace::open(trace)?;
     let name = if trace == "-" { "standard input" } else { trace };
     Ok(Reproduction::new(paper, selection, name, workload, scope))
+}
+
+/// Shows the selected part of a paper's evaluation as measured on a cluster of Spark.
+///
+/// # Errors
+/// If no paper has the name `paper`, or if nothing selected of it was measured there.
+pub fn on_spark(paper: &str, selection: &Selection, runs: SparkRuns) -> Result<Report, Error> {
+    let paper = paper_named(paper)?;
+    let all = items(&paper.name, Scope::Spark.method());
+    if all.is_empty() {
+        return Err(Error::argument("spark", "swallow", format!("'{}'", paper.name)));
+    }
+    selection.check(&paper.name, all)?;
+    let name = format!(
+        "Spark {} with {} hosts, links of {} Mbps, and tables of up to {} rows",
+        runs.spark,
+        runs.hosts,
+        runs.link_bps / 1e6,
+        runs.rows
+    );
+    let nothing = Workload::new(1, Vec::new());
+    let mut reproduction = Reproduction::new(paper, selection, &name, nothing, Scope::Spark);
+    reproduction.set_spark(runs);
+    Ok(reproduction.finish(Vec::new()))
 }
 
 /// The paper of that name.

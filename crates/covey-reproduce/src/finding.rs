@@ -18,6 +18,8 @@ pub enum Setting {
     Live,
     /// Real coordinator, agents and flows, on emulated hosts.
     Testbed,
+    /// Applications on a cluster of Spark, with Covey's plug-in.
+    Spark,
 }
 
 impl Setting {
@@ -28,6 +30,7 @@ impl Setting {
             Self::PapersSetting => "paper's setting",
             Self::Live => "live",
             Self::Testbed => "testbed",
+            Self::Spark => "Spark",
         }
     }
 }

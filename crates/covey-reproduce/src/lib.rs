@@ -31,6 +31,7 @@ pub mod published;
 pub mod report;
 pub mod reproduction;
 mod selection;
+pub mod spark;
 pub mod stream;
 pub mod swallow;
 mod text;

@@ -5,7 +5,7 @@ use covey_report::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
 use crate::finding::{LEAST_GAIN, Verdict};
 use crate::report::Method;
 use crate::report::{ItemReport, Number, Report, RunReport};
-use crate::text::{difference, published, value};
+use crate::text::{SPARK, difference, published, value};
 
 /// Explains the settings of simulations.
 const SETTINGS: &str = "Each number names its setting. In the fair comparison all policies run in Covey's exact \
@@ -19,7 +19,10 @@ impl Report {
     /// A self-contained HTML page. The page shows `command`, the command line that repeats it.
     pub fn html_page(&self, command: &str) -> String {
         let mut lead = vec![
-            format!("“{}”, {}. Trace: {}.", self.title, self.venue, self.trace),
+            match self.by {
+                Method::Spark => format!("“{}”, {}. {}.", self.title, self.venue, self.trace),
+                _ => format!("“{}”, {}. Trace: {}.", self.title, self.venue, self.trace),
+            },
             match self.by {
                 Method::Simulation => SETTINGS,
                 Method::Live => {
@@ -31,6 +34,7 @@ impl Report {
                     "Every number was measured with real flows between emulated hosts on one machine, \
                      scheduled by a real coordinator through real agents."
                 }
+                Method::Spark => SPARK,
             }
             .to_owned(),
             format!(

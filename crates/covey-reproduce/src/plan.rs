@@ -12,6 +12,7 @@ use covey_trace::{Availability, Workload};
 use crate::learning::{self, Learned, Recording};
 use crate::numbers;
 use crate::published::Paper;
+use crate::spark::SparkRuns;
 
 /// Identifies a workload of a plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -142,6 +143,7 @@ pub struct Plan {
     traces: Vec<Trace>,
     runs: Vec<Run>,
     codecs: Vec<HostCodec>,
+    spark: Option<SparkRuns>,
 }
 
 /// How fast and how small a codec is on this machine, as an agent measures it.
@@ -189,6 +191,16 @@ impl Plan {
     /// What was measured of a codec on this machine, if it was.
     pub fn codec(&self, name: &str) -> Option<&HostCodec> {
         self.codecs.iter().find(|codec| codec.name == name)
+    }
+
+    /// Sets what was measured on a cluster of Spark.
+    pub(crate) fn set_spark(&mut self, runs: SparkRuns) {
+        self.spark = Some(runs);
+    }
+
+    /// What was measured on a cluster of Spark, if anything was.
+    pub fn spark(&self) -> Option<&SparkRuns> {
+        self.spark.as_ref()
     }
 
     /// Adds a workload. Results on it are compared with published values if `is_papers_trace`.

@@ -25,7 +25,7 @@ pub fn bars(title: &str, x: &str, findings: &[Finding]) -> Figure {
         match finding.setting {
             Setting::FairComparison => bars[1] = finding.ours,
             Setting::PapersSetting => bars[2] = finding.ours,
-            Setting::Live | Setting::Testbed => {}
+            Setting::Live | Setting::Testbed | Setting::Spark => {}
         }
     }
     let unit = findings.first().map_or("", |finding| finding.unit);

@@ -18,6 +18,8 @@ pub enum Method {
     Live,
     /// From real flows between emulated hosts.
     Testbed,
+    /// From applications on a cluster of Spark.
+    Spark,
 }
 
 /// The report on a paper.

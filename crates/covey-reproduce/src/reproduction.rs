@@ -9,6 +9,7 @@ use crate::plan::{HostCodec, Plan, Platform, Results, Run, RunId, RunResult, Tra
 use crate::published::Paper;
 use crate::report::{Counts, ItemReport, Method, Report, resolve};
 use crate::selection::Selection;
+use crate::spark::SparkRuns;
 use crate::{aalo, coda, philae, stream, swallow};
 
 /// The planned reproduction of a paper's evaluation.
@@ -41,6 +42,8 @@ pub enum Scope {
         /// Seconds of the trace from its beginning; all of it if `None`.
         seconds: Option<f64>,
     },
+    /// On a cluster of Spark, where all has been measured before. There are no runs.
+    Spark,
 }
 
 impl Scope {
@@ -50,6 +53,7 @@ impl Scope {
             Self::Simulation => Method::Simulation,
             Self::Live { .. } => Method::Live,
             Self::Testbed { .. } => Method::Testbed,
+            Self::Spark => Method::Spark,
         }
     }
 }
@@ -66,7 +70,7 @@ impl Reproduction {
         scope: Scope,
     ) -> Self {
         let (seconds, every) = match scope {
-            Scope::Simulation => (None, 1),
+            Scope::Simulation | Scope::Spark => (None, 1),
             Scope::Live { seconds } => (Some(seconds), 1),
             Scope::Testbed { every, seconds } => (seconds, every),
         };
@@ -122,6 +126,11 @@ impl Reproduction {
     /// Sets what was measured of the codecs on this machine, which items on a testbed show.
     pub fn set_codecs(&mut self, codecs: Vec<HostCodec>) {
         self.plan.set_codecs(codecs);
+    }
+
+    /// Sets what was measured on a cluster of Spark, which items of [`Scope::Spark`] show.
+    pub fn set_spark(&mut self, runs: SparkRuns) {
+        self.plan.set_spark(runs);
     }
 
     /// Number of coflows of a run.
@@ -182,6 +191,7 @@ pub fn items(paper: &str, method: Method) -> &'static [Item] {
         ("philae", Method::Testbed) => philae::TESTBED_ITEMS,
         ("swallow", Method::Simulation) => swallow::ITEMS,
         ("swallow", Method::Testbed) => swallow::TESTBED_ITEMS,
+        ("swallow", Method::Spark) => swallow::SPARK_ITEMS,
         ("aalo", Method::Simulation) => aalo::ITEMS,
         ("aalo", Method::Live) => aalo::LIVE_ITEMS,
         ("aalo", Method::Testbed) => aalo::TESTBED_ITEMS,

@@ -6,6 +6,7 @@ use crate::settings::Settings;
 use crate::spec::{Param, SpecError, with_compress};
 
 /// What is known of a policy before one is made.
+#[derive(Clone, Copy)]
 pub struct Info {
     /// Name on the command line.
     pub name: &'static str,
@@ -19,9 +20,9 @@ pub struct Info {
     /// The publication it comes from.
     pub source: &'static str,
     /// What the policy promises with checked values of `params`.
-    pub(crate) promises: fn(&Settings) -> Result<Promises, SpecError>,
+    pub promises: fn(&Settings) -> Result<Promises, SpecError>,
     /// Makes the policy from checked values of `params`.
-    pub(crate) make: fn(&Settings) -> Result<AnyPolicy, SpecError>,
+    pub make: fn(&Settings) -> Result<AnyPolicy, SpecError>,
 }
 
 impl Info {

@@ -56,5 +56,8 @@ mod spec;
 mod wss;
 
 pub use info::Info;
-pub use registry::{Built, build, build_with_metric, find, policies, suggestion};
+pub use registry::{
+    Built, ExtendError, build, build_with_metric, extend, find, policies, suggestion,
+};
+pub use settings::Settings;
 pub use spec::{COMPRESS, Param, SpecError, normalized, split_list};

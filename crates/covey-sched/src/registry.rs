@@ -1,8 +1,11 @@
 //! All policies by name, with their parameters and where they come from.
 
+use std::sync::OnceLock;
+
 use covey_core::suggest::nearest;
 use covey_core::{AnyPolicy, Codec, Compression, Promises};
 use covey_identify::Metric;
+use thiserror::Error;
 
 use crate::info::Info;
 use crate::settings::Settings;
@@ -25,9 +28,9 @@ pub struct Built {
     pub has_metric: bool,
 }
 
-/// All policies, in the order in which they are listed. A new policy is a file, which `lib.rs`
-/// declares, and a line here. The command line, the Python package and the conformance suite find
-/// it by this list.
+/// All policies of this crate, in the order in which they are listed. A new policy is a file, which
+/// `lib.rs` declares, and a line here. The command line, the Python package and the conformance
+/// suite find it by this list.
 static POLICIES: &[Info] = &[
     crate::fair::INFO,
     crate::fifo::INFO,
@@ -53,6 +56,9 @@ static POLICIES: &[Info] = &[
     crate::coda::INFO,
     crate::covey::INFO,
 ];
+
+/// All policies of the process, from the first time that one is asked for.
+static ALL: OnceLock<Vec<Info>> = OnceLock::new();
 
 /// Other names, and the policies that they mean.
 static ALIASES: [(&str, &str); 1] = [("srtf", "pfp")];
@@ -80,9 +86,44 @@ static ELSEWHERE: [(&str, &str); 19] = [
     ("fcfs", "fifo"),
 ];
 
-/// All policies.
+/// All policies: those of this crate, then those of [`extend`].
 pub fn policies() -> &'static [Info] {
-    POLICIES
+    ALL.get_or_init(|| POLICIES.to_vec())
+}
+
+/// Why policies cannot be added.
+#[derive(Debug, Clone, PartialEq, Eq, Error)]
+pub enum ExtendError {
+    /// There is one of that name.
+    #[error("there is a policy '{0}'")]
+    Taken(&'static str),
+    /// Nobody could write the name.
+    #[error("policy '{0}': expected a name of small letters, digits and '-'")]
+    Name(&'static str),
+    /// Somebody has asked for policies, and would not know of these.
+    #[error("policies are added before the first is asked for")]
+    Late,
+}
+
+/// Adds policies of other crates, under their names, for the rest of the process. It is called
+/// once, before anybody asks for a policy.
+///
+/// # Errors
+/// If a name is taken or cannot be written, or if somebody has asked for policies.
+pub fn extend(more: &[Info]) -> Result<(), ExtendError> {
+    let mut all = POLICIES.to_vec();
+    for info in more {
+        let is_letter = |c: char| c.is_ascii_lowercase() || c.is_ascii_digit() || c == '-';
+        if info.name.is_empty() || !info.name.chars().all(is_letter) {
+            return Err(ExtendError::Name(info.name));
+        }
+        let is_alias = ALIASES.iter().any(|(alias, _)| *alias == info.name);
+        if is_alias || all.iter().any(|known| known.name == info.name) {
+            return Err(ExtendError::Taken(info.name));
+        }
+        all.push(*info);
+    }
+    ALL.set(all).map_err(|_| ExtendError::Late)
 }
 
 /// The policy of that name; case does not matter.
@@ -96,8 +137,8 @@ pub fn find(name: &str) -> Result<&'static Info, SpecError> {
     }
     let alias = ALIASES.iter().find(|(alias, _)| *alias == lower);
     let known = alias.map_or(lower.as_str(), |(_, policy)| policy);
-    POLICIES.iter().find(|info| info.name == known).ok_or_else(|| {
-        let names: Vec<&str> = POLICIES.iter().map(|info| info.name).collect();
+    policies().iter().find(|info| info.name == known).ok_or_else(|| {
+        let names: Vec<&str> = policies().iter().map(|info| info.name).collect();
         let meant = suggestion(name, &names);
         SpecError::UnknownPolicy { name: name.to_owned(), known: names.join(", "), meant }
     })

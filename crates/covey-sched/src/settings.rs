@@ -8,7 +8,7 @@ use covey_identify::Metric;
 use crate::spec::{Param, SpecError, with_compress};
 
 /// The values of one policy's parameters: what was given, else the default.
-pub(crate) struct Settings {
+pub struct Settings {
     policy: &'static str,
     params: &'static [Param],
     /// A value for each of `params`.
@@ -58,7 +58,7 @@ impl Settings {
     }
 
     /// The text of a parameter, which must be one of the policy's.
-    pub(crate) fn text(&self, name: &str) -> &str {
+    pub fn text(&self, name: &str) -> &str {
         let index = self.params.iter().position(|p| p.name == name);
         index.map_or("", |k| &self.values[k])
     }
@@ -82,24 +82,24 @@ impl Settings {
     }
 
     /// The error for the value of a parameter.
-    pub(crate) fn bad(&self, name: &str, expected: &str) -> SpecError {
+    pub fn bad(&self, name: &str, expected: &str) -> SpecError {
         SpecError::value(self.policy, name, self.text(name), expected)
     }
 
     /// A whole number in a range.
-    pub(crate) fn integer(&self, name: &str, min: u32, max: u32) -> Result<u32, SpecError> {
+    pub fn integer(&self, name: &str, min: u32, max: u32) -> Result<u32, SpecError> {
         let value = self.text(name).parse().ok().filter(|n| (min..=max).contains(n));
         value.ok_or_else(|| self.bad(name, &format!("a whole number from {min} to {max}")))
     }
 
     /// A number in a range.
-    pub(crate) fn number(&self, name: &str, min: f64, max: f64) -> Result<f64, SpecError> {
+    pub fn number(&self, name: &str, min: f64, max: f64) -> Result<f64, SpecError> {
         let value = self.text(name).parse().ok().filter(|n| (min..=max).contains(n));
         value.ok_or_else(|| self.bad(name, &format!("a number from {min} to {max}")))
     }
 
     /// A size in bytes, above zero.
-    pub(crate) fn size(&self, name: &str) -> Result<f64, SpecError> {
+    pub fn size(&self, name: &str) -> Result<f64, SpecError> {
         let size = units::parse_size(self.text(name));
         self.in_range(name, size, |s| s > 0.0, "a size above zero, like 10MiB")
     }
@@ -111,7 +111,7 @@ impl Settings {
     }
 
     /// A duration in seconds, of at most a day.
-    pub(crate) fn duration(&self, name: &str) -> Result<f64, SpecError> {
+    pub fn duration(&self, name: &str) -> Result<f64, SpecError> {
         let duration = units::parse_duration(self.text(name));
         self.in_range(
             name,
@@ -142,11 +142,7 @@ impl Settings {
     }
 
     /// One of several words, each with the value that it stands for.
-    pub(crate) fn choice<T: Copy>(
-        &self,
-        name: &str,
-        options: &[(&str, T)],
-    ) -> Result<T, SpecError> {
+    pub fn choice<T: Copy>(&self, name: &str, options: &[(&str, T)]) -> Result<T, SpecError> {
         let text = self.text(name);
         let found = options.iter().find(|(word, _)| *word == text).map(|(_, value)| *value);
         found.ok_or_else(|| {

@@ -89,6 +89,10 @@ Exit status: 0 success; 2 wrong input or arguments; 1 any other error.{only}"
 pub fn run(arguments: Vec<OsString>) -> Result<(), Failure> {
     let program = Cli::command();
     #[cfg(feature = "live")]
+    let program = program.mut_subcommand("explain", |explain| {
+        explain.mut_arg("trace", |trace| trace.required(false).required_unless_present("live"))
+    });
+    #[cfg(feature = "live")]
     return crate::live::with_settings(program, arguments, parse_and_run);
     #[cfg(not(feature = "live"))]
     parse_and_run(&program, &arguments)

@@ -27,6 +27,7 @@ Examples:
   covey explain trace.txt --policy covey --slowest 10 --compare fair
   covey explain trace.txt --policy sebf --coflow 17 --json
   covey explain trace.txt --coflow 17 --picture why.svg
+  covey explain --live 17 --coordinator 10.0.0.1:7420 --credentials covey-client
 The parts of a completion time add up to it. docs/command-line.md says what each means.")]
 pub struct Explain {
     /// The policy, with parameters that differ from their defaults
@@ -43,6 +44,9 @@ pub struct Explain {
     compare: Option<String>,
     #[command(flatten)]
     setup: Arguments,
+    #[cfg(feature = "live")]
+    #[command(flatten)]
+    live: crate::live::Live,
     /// Print JSON instead of text: an object, or a list of them if there are several explanations
     #[arg(long)]
     json: bool,
@@ -54,6 +58,10 @@ pub struct Explain {
 impl Explain {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
+        #[cfg(feature = "live")]
+        if let Some(id) = self.live.id {
+            return print(&self.live.explain(id)?, self.json);
+        }
         let setup = self.setup.setup();
         let mut specs = vec![only(&self.policy)?];
         if let Some(other) = &self.compare {
@@ -87,9 +95,7 @@ impl Explain {
             let picture = explanations.svg();
             output::write(file, |out| out.write_all(picture.as_bytes()))?;
         }
-        output::print(|out| {
-            if self.json { write_json(&explanations, out) } else { write!(out, "{explanations}") }
-        })
+        print(&explanations, self.json)
     }
 
     fn explain(
@@ -139,4 +145,12 @@ pub fn named(ids: &[String], workload: &Workload) -> Result<Vec<u32>, Failure> {
         })
     };
     ids.iter().map(index).collect()
+}
+
+fn print(explanations: &Explanations, json: bool) -> Result<(), Failure> {
+    output::print(
+        |out| {
+            if json { write_json(explanations, out) } else { write!(out, "{explanations}") }
+        },
+    )
 }

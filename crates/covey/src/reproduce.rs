@@ -1,5 +1,7 @@
 //! `covey reproduce`: repeats a paper's evaluation.
 
+use std::fs::File;
+use std::io::{self, Read};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
@@ -9,6 +11,7 @@ use covey_reproduce::Selection;
 use covey_reproduce::evaluation::{self, STAND_IN};
 use covey_reproduce::report::Report;
 use covey_reproduce::reproduction::{Reproduction, Scope};
+use covey_reproduce::spark::SparkRuns;
 
 use crate::failure::Failure;
 use crate::invocation;
@@ -32,6 +35,7 @@ Examples:
   covey reproduce stream --testbed
   covey reproduce swallow --testbed
   covey reproduce swallow --testbed --every 4 --table VII
+  covey reproduce swallow --spark runs.json
   covey reproduce aalo --live
   covey reproduce aalo --testbed --every 10
   covey reproduce coda --testbed --every 10
@@ -46,7 +50,9 @@ With --testbed real flows go between emulated hosts of 100 Mbit/s (see covey tes
 Of Philae it measures Table 5 and Figure 6, four to six minutes for each of four runs; of Stream Figures 5 and
 11, with nobody in charge, ten minutes in all; of Swallow Tables I and VII and Figures 7a and 7b, on shuffles
 made as compressible as Table I's, seven minutes in all; of Aalo Section 7.2, three runs of four to six
-minutes; of CODA Section 6.2, two runs. With --every 10 these take less than two minutes each.")]
+minutes; of CODA Section 6.2, two runs. With --every 10 these take less than two minutes each.
+With --spark it shows what applications took and sent on Spark: of Swallow Tables I, VII and VIII and Figures 7a
+and 7b. `make measure WHAT=spark-swallow` writes the file.")]
 pub struct Reproduce {
     /// The paper
     #[arg(value_enum, ignore_case = true)]
@@ -79,6 +85,14 @@ pub struct Reproduce {
     /// Swallow, every Nth application
     #[arg(long, value_name = "N", default_value_t = 1, requires = "testbed")]
     pub every: usize,
+    /// Show what was measured on a cluster of Spark
+    #[arg(
+        long,
+        value_name = "RUNS.json",
+        group = "replay",
+        conflicts_with_all = ["trace", "seconds"]
+    )]
+    spark: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long)]
     json: bool,
@@ -86,6 +100,19 @@ pub struct Reproduce {
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
 }
+
+/// The bytes of a file, at most [`MAX_BYTES`].
+fn read(file: &Path) -> io::Result<Vec<u8>> {
+    let mut bytes = Vec::new();
+    File::open(file)?.take(MAX_BYTES + 1).read_to_end(&mut bytes)?;
+    match bytes.len() as u64 <= MAX_BYTES {
+        true => Ok(bytes),
+        false => Err(io::Error::other(format!("expected at most {MAX_BYTES} bytes"))),
+    }
+}
+
+/// Measurements of Spark have at most so many bytes: a hundred thousand runs.
+const MAX_BYTES: u64 = 64 << 20;
 
 /// The longest part of a trace that is replayed, in seconds: a day.
 const MAX_S: f64 = 86400.0;
@@ -114,7 +141,11 @@ enum Name {
 impl Reproduce {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
-        let report = if self.live || self.testbed { self.measure()? } else { self.simulate()? };
+        let report = match &self.spark {
+            Some(file) => self.show(file)?,
+            None if self.live || self.testbed => self.measure()?,
+            None => self.simulate()?,
+        };
         if let Some(file) = &self.report {
             let page = report.html_page(&invocation::command());
             output::write(file, |out| out.write_all(page.as_bytes()))?;
@@ -134,6 +165,15 @@ impl Reproduce {
         self.check_report()?;
         let bar = bar(&plan);
         Ok(evaluation::reproduce(plan, cores(), &bar)?)
+    }
+
+    /// What was measured on a cluster of Spark, beside the paper.
+    fn show(&self, file: &Path) -> Result<Report, Failure> {
+        self.check_report()?;
+        let wrong = |what: String| Failure::Input(format!("{}: {what}", file.display()));
+        let json = read(file).map_err(|error| wrong(error.to_string()))?;
+        let runs = SparkRuns::read(&json).map_err(wrong)?;
+        Ok(evaluation::on_spark(self.paper(), &self.selection(), runs)?)
     }
 
     pub fn plan(&self, scope: Scope) -> Result<Reproduction, Failure> {

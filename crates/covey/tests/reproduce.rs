@@ -1,7 +1,7 @@
 //! `covey reproduce`: selection of parts, and forms of output.
 
 use crate::common::TestFolder;
-use serde_json::Value;
+use serde_json::{Value, json};
 
 #[test]
 fn an_example_of_a_paper_as_json() {
@@ -82,6 +82,80 @@ fn unknown_parts_of_a_paper_are_refused() {
     assert!(refusal(&["aalo", "--table", "4", "--figure", "8"]).contains("cannot be used with"));
     assert!(refusal(&["aalo", "--trace", "none.txt"]).starts_with("none.txt: "));
     assert!(refusal(&["swallow", "--report", "no/page.html"]).contains("no/page.html"));
+}
+
+/// A run of an application as `examples/spark/swallow.py` writes it.
+fn run(application: &str, mode: &str, job_s: f64, bytes: u32) -> Value {
+    json!({
+        "application": application, "mode": mode, "job_s": job_s, "map_s": job_s / 2.0, "result_s": job_s / 4.0,
+        "written_bytes": bytes, "remote_bytes": bytes, "gc_map_s": [0.1, 0.1, 0.1, 0.2],
+        "gc_result_s": [0.1, 0.1, 0.1, job_s / 10.0],
+    })
+}
+
+#[test]
+fn what_was_measured_on_spark_is_shown_beside_the_paper() {
+    let folder = TestFolder::new();
+    let runs = [
+        run("Sort", "none", 6.0, 8_000_000),
+        run("Sort", "none", 8.0, 8_000_000),
+        run("Sort", "lz4", 5.0, 4_000_000),
+        run("Sort", "zstd", 7.0, 2_000_000),
+        run("Sort", "swallow", 3.5, 2_000_000),
+        run("Join", "none", 3.0, 2_000_000),
+        run("Join", "lz4", 3.0, 1_500_000),
+        run("Join", "zstd", 2.7, 1_000_000),
+        run("Join", "swallow", 3.0, 1_000_000),
+    ];
+    let file = |runs: &[Value]| {
+        json!({"spark": "4.2.0", "hosts": 3, "link_bps": 5e7, "rows": 200, "pairs": 2, "runs": runs}).to_string()
+    };
+    folder.write("runs.json", file(&runs));
+    let text = folder.results(&["reproduce", "swallow", "--spark", "runs.json", "--json"]);
+    let report: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!(report["by"], "spark");
+    let ours = |place: &str, what: &str| {
+        let of = |list: &Value, key: &str, name: &str| {
+            let found = list.as_array().unwrap().iter().find(|it| it[key] == name);
+            found.unwrap_or_else(|| panic!("{place}, {what}")).clone()
+        };
+        of(&of(&report["sections"], "place", place)["findings"], "what", what)
+    };
+    assert_eq!(ours("Table I", "Sort")["ours"], 25.0);
+    assert_eq!(ours("Table I", "Sort")["published"], 24.96);
+    assert_eq!(ours("Table I", "Sort")["verdict"], "holds");
+    assert_eq!(ours("Table I", "Join, Spark's default")["ours"], 75.0);
+    // Of 10 MB, 3 are left; of 5.5, too.
+    assert_eq!(ours("Table VII", "without")["ours"], 10.0);
+    assert!((ours("Table VII", "reduction")["ours"].as_f64().unwrap() - 70.0).abs() < 1e-9);
+    assert_eq!(ours("Table VII", "reduction")["verdict"], "differs");
+    assert_eq!(ours("Figure 7(a)", "shuffling stages, most")["ours"], 2.0);
+    assert_eq!(ours("Figure 7(a)", "jobs, mean")["ours"], 1.5);
+    assert_eq!(ours("Figure 7(a)", "Sort, best codec")["ours"], 5.0 / 3.5);
+    assert_eq!(ours("Figure 7(a)", "Join, best codec")["ours"], 2.7 / 3.0);
+    assert_eq!(ours("Figure 7(b)", "Join")["ours"], 50.0);
+    assert_eq!(ours("Table VIII", "reduce, longest without over with")["verdict"], "holds");
+    assert!(folder.results(&["reproduce", "swallow", "--spark", "runs.json"]).contains("Spark"));
+
+    let refusal = |paper: &str, text: &str| {
+        folder.write("runs.json", text);
+        folder.refusal(&["reproduce", paper, "--spark", "runs.json"])
+    };
+    assert_eq!(refusal("aalo", &file(&runs)), "--spark: expected swallow, found 'aalo'");
+    assert!(refusal("swallow", "{").starts_with("runs.json: EOF while parsing"));
+    assert_eq!(refusal("swallow", &file(&[])), "runs.json: expected at least one run, found none");
+    assert_eq!(
+        refusal("swallow", &file(&runs[..3])),
+        "runs.json: runs: expected Sort in each mode, found none in Zstd"
+    );
+    let negative = [run("Sort", "none", -1.0, 0)];
+    assert_eq!(
+        refusal("swallow", &file(&negative)),
+        "runs.json: run 0: expected times and bytes that are not negative"
+    );
+    assert!(refusal("swallow", &file(&[run("Sort", "fast", 1.0, 1)])).contains("`fast`"));
+    let both = ["reproduce", "swallow", "--spark", "runs.json", "--testbed"];
+    assert!(folder.refusal(&both).contains("--testbed"));
 }
 
 #[test]

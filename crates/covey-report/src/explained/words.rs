@@ -63,6 +63,7 @@ impl ExplainedPart {
         let other = self.coflow.as_deref().unwrap_or_default();
         let reason = self.reason.as_ref().map(ExplainedReason::words).unwrap_or_default();
         match self.kind {
+            Kind::Sending if port.is_empty() => "sending".to_owned(),
             Kind::Sending => format!("sending at {port}"),
             Kind::Sharing => format!("sharing {port} with {other}"),
             Kind::Waiting => format!("behind {other} at {port}{reason}"),
@@ -72,6 +73,9 @@ impl ExplainedPart {
             Kind::Compression => "compressing its last flow".to_owned(),
             Kind::Undecided => "until the policy decided on it".to_owned(),
             Kind::Paced => "at less than the rate that was free".to_owned(),
+            Kind::Away => "while a host was away".to_owned(),
+            Kind::Idle => format!("while it did not use its rate{reason}"),
+            Kind::Unseen => "before it was watched".to_owned(),
         }
     }
 }

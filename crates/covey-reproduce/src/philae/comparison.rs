@@ -32,11 +32,11 @@ pub(super) const PERCENTILES: &str = "Half of the coflows are small and end afte
 pub(super) fn why(column: &str, setting: Setting) -> &'static str {
     match (column, setting) {
         ("P50" | "P90", _) => PERCENTILES,
-        (_, Setting::FairComparison | Setting::Live | Setting::Testbed) => ONE_FRAMEWORK,
         (_, Setting::PapersSetting) => {
             "The order of equally busy ports decides which flows are pilots, and C++ does not define this order. \
              The choice of pilots changes the mean by some percent."
         }
+        _ => ONE_FRAMEWORK,
     }
 }
 

@@ -43,10 +43,8 @@ pub(super) const FIGURE_4C: Item = Item {
                     let what = format!("skew {min_skew}, mean of CCTs");
                     let place = ["Figure 4(c)", min_skew, "mean of CCTs"];
                     let why = match comparison.setting {
-                        Setting::FairComparison | Setting::Live | Setting::Testbed => {
-                            super::comparison::ONE_FRAMEWORK
-                        }
                         Setting::PapersSetting => super::comparison::FEWER_EVENTS,
+                        _ => super::comparison::ONE_FRAMEWORK,
                     };
                     section.add(comparison.finding(what, place, results)?.why(why));
                 }

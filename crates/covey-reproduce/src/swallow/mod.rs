@@ -3,7 +3,8 @@
 //! *Fair comparison*: FVDF as the paper describes it, with Covey's model of processors and
 //! compression (docs/compression.md), and other policies, all in the exact simulator. *Paper's
 //! setting*: CoflowSim, and a closed form that is equivalent to the public code of FVDF in
-//! CoflowSim (`closed_form.rs`). The *testbed* repeats what the paper measured in its deployment.
+//! CoflowSim (`closed_form.rs`). The *testbed* repeats what the paper measured in its deployment,
+//! and *Spark* repeats it with applications.
 
 mod bandwidth;
 mod closed_form;
@@ -15,12 +16,14 @@ mod flows;
 mod headline;
 mod sizes;
 mod slices;
+mod spark;
 mod sums;
 mod throughput;
 
 use crate::item::Item;
 
 pub use deployment::TESTBED_ITEMS;
+pub use spark::SPARK_ITEMS;
 
 /// The items that simulation reproduces, in the order of the paper.
 pub const ITEMS: &[Item] = &[
@@ -30,7 +33,8 @@ pub const ITEMS: &[Item] = &[
         "Table I",
         "II",
         "compressed and raw bytes of a block of eleven applications",
-        "It is measured on data of HiBench; --testbed generates data with the same compression ratios.",
+        "It is measured on data of HiBench; --testbed generates data with the same compression ratios, and --spark \
+         shows what applications like HiBench's write.",
     ),
     example::FIGURE_4,
     codecs::TABLE_II,
@@ -53,13 +57,13 @@ pub const ITEMS: &[Item] = &[
         "Table VIII",
         "VI-B2",
         "time of garbage collection",
-        "It is measured on a cluster; a fluid simulation has no memory to collect.",
+        "It is measured on a cluster; a fluid simulation has no memory to collect. --spark shows it.",
     ),
     Item::not_shown(
         "Figure 7(a)",
         "VI-B1",
         "completion time of stages of jobs, on a cluster",
-        "It is measured on a cluster; --testbed sends real shuffles.",
+        "It is measured on a cluster; --testbed sends real shuffles, and --spark shows those of Spark.",
     ),
     Item::not_shown(
         "Figure 7(b)",

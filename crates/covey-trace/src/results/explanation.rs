@@ -59,10 +59,16 @@ pub enum Kind {
     Undecided,
     /// The policy gives the last flow less than it could have.
     Paced,
+    /// In the live system: a host of the coflow is away.
+    Away,
+    /// In the live system: the coflow does not use its rate.
+    Idle,
+    /// In the live system: nobody has watched the coflow.
+    Unseen,
 }
 
 impl Kind {
-    /// All kinds.
+    /// All kinds that a simulation has.
     pub const ALL: [Kind; 8] = [
         Kind::Sending,
         Kind::Sharing,
@@ -85,6 +91,9 @@ impl Kind {
             Kind::Compression => "compression",
             Kind::Undecided => "undecided",
             Kind::Paced => "paced",
+            Kind::Away => "away",
+            Kind::Idle => "idle",
+            Kind::Unseen => "unseen",
         }
     }
 }

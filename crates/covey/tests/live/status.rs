@@ -55,6 +55,60 @@ fn line<'a>(text: &'a str, part: &str) -> &'a str {
 }
 
 #[test]
+fn a_coflow_is_explained_while_it_runs() {
+    let folder = TestFolder::new();
+    // Each takes a second, one after the other.
+    let options = ["--policy", "sebf", "--port-rate", "8mbps"];
+    let coordinator = Coordinator::new(&folder, &options);
+    block_on(async {
+        let token = token(&folder);
+        for port in [0, 1] {
+            Fluid::of(1e6).join(coordinator.agents, &token, port);
+        }
+        let mut client = coordinator.client(&folder).await;
+        until(10, "agents join", async || joined(&mut client).await == 2).await;
+        for (name, bytes) in [("small\u{1b}[31m", 1e6), ("large", 2e6)] {
+            let spec = json!({"name": name, "flows": [{"src": 0, "dst": 1, "bytes": bytes}]});
+            let answer = client.ask("POST", "/v1/coflows", &[], spec.to_string()).await.unwrap();
+            assert_eq!(answer.status, 201);
+        }
+        is_explained(&folder, &coordinator);
+    });
+}
+
+/// The coflow 1 is explained, which waits for the coflow 0.
+fn is_explained(folder: &TestFolder, coordinator: &Coordinator) {
+    let address = coordinator.clients.to_string();
+    let live = ["--live", "1", "--every", "20ms"];
+    let ran = folder.covey(&asking("explain", &address, &[&live[..], &["--json"]].concat()));
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    assert!(ran.err.contains("watches large until it ends"), "{}", ran.err);
+    let text = ran.out;
+    let found: Value = serde_json::from_str(&text).unwrap();
+    assert_eq!((&found["coflow"], &found["policy"]), (&"large".into(), &"sebf".into()));
+    let parts = found["parts"].as_array().unwrap();
+    let of = |kind: &str| -> f64 {
+        let of_kind = parts.iter().filter(|part| part["kind"] == kind);
+        of_kind.map(|part| part["s"].as_f64().unwrap()).sum()
+    };
+    let all: f64 = parts.iter().map(|part| part["s"].as_f64().unwrap()).sum();
+    assert!((all - found["cct_s"].as_f64().unwrap()).abs() < 1e-9, "{text}");
+    assert!(of("sending") > 0.7 && of("waiting") + of("unseen") > 0.5, "{text}");
+    if let Some(waiting) = parts.iter().find(|part| part["kind"] == "waiting") {
+        assert_eq!(
+            (&waiting["coflow"], &waiting["port"]),
+            (&"small\u{fffd}[31m".into(), &"port 0 out".into())
+        );
+    }
+    let refusal = |more: &[&str]| folder.refusal(&asking("explain", &address, more));
+    assert!(refusal(&["--live", "1"]).contains("a coflow that has not ended"));
+    assert!(refusal(&["--live", "99"]).contains("99"));
+    assert!(refusal(&["--live", "1", "--every", "0"]).contains("--every"));
+    assert!(refusal(&["--live", "1", "tiny.txt"]).contains("cannot be used with"));
+    assert!(refusal(&[]).contains("TRACE"));
+}
+
+#[test]
 fn the_page_says_the_same_in_a_browser() {
     let folder = TestFolder::new();
     let coordinator = Coordinator::new(&folder, &SLOW);

@@ -178,7 +178,8 @@ final class Driver implements DriverPlugin {
             traffic.awaitAll(LAST_MS);
             log(rows());
             if (report != null) {
-                Report.of(application, traffic, choices, rows()).write(report);
+                List<Label> connections = labels == null ? List.of() : labels.told();
+                Report.of(application, traffic, choices, rows(), connections).write(report);
             }
         });
     }

@@ -4,9 +4,14 @@ import java.io.IOException;
 import java.net.InetSocketAddress;
 import java.net.SocketAddress;
 import java.util.HashMap;
+import java.util.HashSet;
+import java.util.Iterator;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.ConcurrentHashMap;
+import java.util.Set;
+import java.util.concurrent.Executors;
+import java.util.concurrent.ScheduledExecutorService;
+import java.util.concurrent.TimeUnit;
 import java.util.function.Consumer;
 
 import org.apache.spark.SparkConf;
@@ -22,18 +27,24 @@ import org.apache.spark.network.shuffle.OneForOneBlockFetcher;
 import org.apache.spark.network.shuffle.RetryingBlockTransferor;
 import org.apache.spark.network.util.MapConfigProvider;
 import org.apache.spark.network.util.TransportConf;
+import org.apache.spark.util.TaskCompletionListener;
 
 import scala.Tuple2;
 
 /**
  * Fetches blocks of shuffles over connections of their own, one for each attempt of a stage and each executor that it
- * reads from, and says which connections they are. All else, and what exceeds the most connections, goes as before.
+ * reads from, and says which connections they are. They are closed when no task of the attempt runs here any more. All
+ * else, and what exceeds the most connections, goes as before.
  */
 final class LabelledClient extends PassingClient {
     /** Maximum number of connections of an executor. */
     private static final int MAX_CONNECTIONS = 256;
+    /** Connections outlive the last task by so much: the next one of the attempt may begin at once. */
+    private static final long LINGER_MS = 200;
 
-    private record Key(int stage, int attempt, String host, int port) {}
+    private record Attempt(int stage, int number) {}
+
+    private record Key(Attempt attempt, String host, int port) {}
 
     private final TransportConf conf;
     private final TransportContext context;
@@ -41,7 +52,11 @@ final class LabelledClient extends PassingClient {
     private final String application;
     private final Consumer<Label> announce;
     private final Guard guard;
-    private final Map<Key, TransportClient> connections = new ConcurrentHashMap<>();
+    private final Map<Key, TransportClient> connections = new HashMap<>();
+    /** The tasks of each attempt that read here. Its lock is never held while something is waited for. */
+    private final Map<Attempt, Set<Long>> readers = new HashMap<>();
+    private final ScheduledExecutorService clock =
+            Executors.newSingleThreadScheduledExecutor(LabelledClient::daemon);
 
     /**
      * A client over another.
@@ -63,6 +78,12 @@ final class LabelledClient extends PassingClient {
         this.guard = guard;
     }
 
+    private static Thread daemon(Runnable work) {
+        Thread thread = new Thread(work, "covey connections");
+        thread.setDaemon(true);
+        return thread;
+    }
+
     @Override
     public void fetchBlocks(
             String host, int port, String executor, String[] blocks, BlockFetchingListener listener,
@@ -71,7 +92,9 @@ final class LabelledClient extends PassingClient {
         guard.run("fetchBlocks", () -> {
             TaskContext task = TaskContext.get();
             if (task != null && blocks.length > 0 && blocks[0].startsWith("shuffle_")) {
-                Key key = new Key(task.stageId(), task.stageAttemptNumber(), host, port);
+                Attempt attempt = new Attempt(task.stageId(), task.stageAttemptNumber());
+                reads(attempt, task);
+                Key key = new Key(attempt, host, port);
                 ready[0] = isConnected(key) ? key : null;
             }
         });
@@ -85,7 +108,57 @@ final class LabelledClient extends PassingClient {
         new RetryingBlockTransferor(conf, starter, blocks, listener).start();
     }
 
-    private boolean isConnected(Key key) throws InterruptedException {
+    private void reads(Attempt attempt, TaskContext task) {
+        synchronized (readers) {
+            if (!readers.computeIfAbsent(attempt, it -> new HashSet<>()).add(task.taskAttemptId())) {
+                return;
+            }
+        }
+        TaskCompletionListener ends = it -> guard.run("a task's end", () -> hasRead(attempt, it.taskAttemptId()));
+        task.addTaskCompletionListener(ends);
+    }
+
+    private void hasRead(Attempt attempt, long task) {
+        synchronized (readers) {
+            Set<Long> left = readers.get(attempt);
+            if (left.remove(task) && left.isEmpty() && !clock.isShutdown()) {
+                closeLater(attempt);
+            }
+        }
+    }
+
+    private void closeLater(Attempt attempt) {
+        clock.schedule(() -> guard.run("closing connections", () -> close(attempt)), LINGER_MS, TimeUnit.MILLISECONDS);
+    }
+
+    /** Closes the connections of an attempt that no task reads. Those with requests, of killed tasks, come later. */
+    private synchronized void close(Attempt attempt) {
+        synchronized (readers) {
+            if (!readers.getOrDefault(attempt, Set.of()).isEmpty()) {
+                return;
+            }
+            readers.remove(attempt);
+        }
+        // A task that begins to read now gets a connection after this.
+        boolean isBusy = false;
+        Iterator<Map.Entry<Key, TransportClient>> each = connections.entrySet().iterator();
+        while (each.hasNext()) {
+            Map.Entry<Key, TransportClient> it = each.next();
+            if (it.getKey().attempt.equals(attempt)) {
+                if (it.getValue().getHandler().hasOutstandingRequests()) {
+                    isBusy = true;
+                } else {
+                    it.getValue().close();
+                    each.remove();
+                }
+            }
+        }
+        if (isBusy && !clock.isShutdown()) {
+            closeLater(attempt);
+        }
+    }
+
+    private synchronized boolean isConnected(Key key) throws InterruptedException {
         connections.values().removeIf(connection -> !connection.isActive());
         if (!connections.containsKey(key) && connections.size() >= MAX_CONNECTIONS) {
             return false;
@@ -105,7 +178,7 @@ final class LabelledClient extends PassingClient {
             connection = factory.createUnmanagedClient(key.host, key.port);
             connections.put(key, connection);
             announce.accept(new Label(
-                    key.stage, key.attempt,
+                    key.attempt.stage, key.attempt.number,
                     text(connection.getChannel().remoteAddress()), text(connection.getChannel().localAddress())));
         }
         return connection;
@@ -121,6 +194,7 @@ final class LabelledClient extends PassingClient {
     /** Gives the connections back, and closes the client below. */
     @Override
     public void close() throws IOException {
+        clock.shutdown();
         factory.close();
         context.close();
         under.close();

@@ -1,6 +1,8 @@
 package org.covey.spark;
 
 import java.io.IOException;
+import java.util.ArrayList;
+import java.util.List;
 import java.util.concurrent.ArrayBlockingQueue;
 import java.util.concurrent.ThreadPoolExecutor;
 import java.util.concurrent.TimeUnit;
@@ -14,6 +16,8 @@ import org.covey.client.Coordinator;
 final class Labels {
     private static final Logger LOG = LoggerFactory.getLogger("covey");
     private static final int MAX_QUEUED = 10_000;
+    /** Connections that are remembered. */
+    private static final int MAX_TOLD = 100_000;
 
     private final String application;
     private final Coordinator coordinator;
@@ -21,6 +25,7 @@ final class Labels {
     private final ThreadPoolExecutor thread = new ThreadPoolExecutor(
             1, 1, 0, TimeUnit.SECONDS, new ArrayBlockingQueue<>(MAX_QUEUED), Labels::daemon,
             (label, full) -> LOG.warn("covey: connections are made faster than the coordinator hears: one has no label"));
+    private final List<Label> told = new ArrayList<>();
     private volatile boolean isDone;
 
     Labels(String application, Coordinator coordinator, Guard guard) {
@@ -37,6 +42,11 @@ final class Labels {
 
     /** Queues a label. */
     void tell(Label label) {
+        synchronized (told) {
+            if (told.size() < MAX_TOLD) {
+                told.add(label);
+            }
+        }
         if (!isDone) {
             thread.execute(() -> guard.run("the thread that tells labels", () -> say(label)));
         }
@@ -61,6 +71,13 @@ final class Labels {
         } catch (IOException error) {
             isDone = true;
             LOG.warn("covey: connections have no labels from now on: {}", error.toString());
+        }
+    }
+
+    /** The connections that had labels, the first {@link #MAX_TOLD} of them. */
+    List<Label> told() {
+        synchronized (told) {
+            return List.copyOf(told);
         }
     }
 

@@ -19,14 +19,17 @@ import com.fasterxml.jackson.databind.ObjectMapper;
  * @param forgotten the number of attempts of stages that are left out
  * @param codecs what each stage is written with, if the plug-in chooses
  * @param coflows its coflows
+ * @param connections those that had labels, the first hundred thousand
  */
 record Report(
         String application, Map<String, String> executors, List<Traffic.Sums> stages, Map<Transfers.Key, Long> pairs,
-        int forgotten, Map<Integer, Compressor> codecs, List<CoflowRow> coflows) {
-    static Report of(String application, Traffic traffic, StageChoices choices, List<CoflowRow> coflows) {
+        int forgotten, Map<Integer, Compressor> codecs, List<CoflowRow> coflows, List<Label> connections) {
+    static Report of(
+            String application, Traffic traffic, StageChoices choices, List<CoflowRow> coflows,
+            List<Label> connections) {
         return new Report(
                 application, traffic.hosts(), traffic.sums(), traffic.pairs(), traffic.forgotten(), choices.chosen(),
-                coflows);
+                coflows, connections);
     }
 
     byte[] json() throws IOException {
@@ -69,6 +72,14 @@ record Report(
             coflow.put("waited_s", it.waited);
             coflow.put("behind_s", it.behind);
             return coflow;
+        }).toList());
+        all.put("connections", connections.stream().map(it -> {
+            Map<String, Object> connection = new LinkedHashMap<>();
+            connection.put("stage", it.stage());
+            connection.put("attempt", it.attempt());
+            connection.put("from", it.from());
+            connection.put("to", it.to());
+            return connection;
         }).toList());
         return new ObjectMapper().writerWithDefaultPrettyPrinter().writeValueAsBytes(all);
     }

@@ -5,6 +5,7 @@ import static org.junit.jupiter.api.Assertions.assertFalse;
 import static org.junit.jupiter.api.Assertions.assertNotNull;
 import static org.junit.jupiter.api.Assertions.assertTrue;
 
+import java.io.IOException;
 import java.net.URI;
 import java.net.http.HttpClient;
 import java.net.http.HttpRequest;
@@ -13,12 +14,14 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.ArrayList;
 import java.util.HashMap;
+import java.util.HashSet;
 import java.util.List;
 import java.util.Map;
 import java.util.Set;
 import java.util.TreeMap;
 import java.util.concurrent.CompletableFuture;
 import java.util.concurrent.ConcurrentHashMap;
+import java.util.stream.Collectors;
 
 import com.fasterxml.jackson.databind.JsonNode;
 import com.fasterxml.jackson.databind.ObjectMapper;
@@ -345,6 +348,7 @@ class PluginTest {
                 spark.sparkContext().addSparkListener(counted);
                 assertEquals(results, Queries.run(spark));
                 TroubleTest.partitionsAreSplitAndReadWhereTheyAre(spark);
+                areClosed(front.labels().keySet());
                 spark.sparkContext().listenerBus().waitUntilEmpty();
                 remote = new TreeMap<>(counted.remoteByStage);
                 stages = counted.stages;
@@ -364,7 +368,47 @@ class PluginTest {
             // Each stage that reads from another host has connections of its own.
             assertTrue(Set.copyOf(labels.values()).size() >= 3, labels::toString);
         }
-        names(report(remote, stages));
+        JsonNode report = report(remote, stages);
+        names(report);
+        // Each stage that has labelled connections has received something.
+        assertTrue(!report.path("connections").isEmpty());
+        Set<Integer> received = new HashSet<>();
+        report.path("stages").forEach(it -> received.add(it.path("stage").asInt()));
+        for (JsonNode it : report.path("connections")) {
+            assertTrue(received.contains(it.path("stage").asInt()), it::toString);
+            assertTrue(it.path("from").asText().startsWith("127.0.0."), it::toString);
+        }
+    }
+
+    /** Waits until connections are closed, long before Spark would close idle ones. */
+    private static void areClosed(Set<String> connections) throws Exception {
+        assertTrue(!connections.isEmpty());
+        Set<String> open = connections;
+        for (long end = System.nanoTime() + 10_000_000_000L; !open.isEmpty() && System.nanoTime() < end;) {
+            Thread.sleep(100);
+            Set<String> established = established();
+            open = connections.stream().map(it -> it.replaceAll("\\S*:", "")).collect(Collectors.toSet());
+            open.retainAll(established);
+        }
+        assertEquals(Set.of(), open);
+    }
+
+    /** The ports of both ends of each connection of the host that is established. */
+    private static Set<String> established() throws IOException {
+        Set<String> found = new HashSet<>();
+        for (String table : List.of("/proc/net/tcp", "/proc/net/tcp6")) {
+            for (String line : Files.readAllLines(Path.of(table))) {
+                String[] words = line.trim().split("\\s+");
+                if (words[3].equals("01")) {
+                    found.add(port(words[1]) + " " + port(words[2]));
+                }
+            }
+        }
+        return found;
+    }
+
+    private static int port(String end) {
+        return Integer.parseInt(end.substring(end.lastIndexOf(':') + 1), 16);
     }
 
     @Test

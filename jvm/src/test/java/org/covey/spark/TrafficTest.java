@@ -139,7 +139,7 @@ class TrafficTest {
         // Far from 5 minutes.
         traffic.awaitAll(300_000);
         assertEquals(16, traffic.total());
-        JsonNode report = new ObjectMapper().readTree(Report.of("app", traffic, new StageChoices(), List.of()).json());
+        JsonNode report = new ObjectMapper().readTree(Report.of("app", traffic, new StageChoices(), List.of(), List.of()).json());
         assertEquals("{\"1\":\"a\"}", report.path("executors").toString());
         assertEquals("[{\"stage\":3,\"attempt\":0,\"received\":11,\"read\":11},"
                 + "{\"stage\":4,\"attempt\":1,\"received\":5,\"read\":5}]", report.path("stages").toString());

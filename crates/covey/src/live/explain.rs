@@ -1,0 +1,170 @@
+//! `covey explain --live`: what the time of a coflow of a coordinator goes to, from now on.
+//!
+//! It asks what the coflow does, again and again. What holds at one answer is taken to hold until
+//! the next one.
+
+use std::time::{Duration, Instant};
+
+use clap::Args;
+use covey_api::{CoflowState, CoflowStatus, CoordinatorStatus, FlowRate, FullLink, Page, Waiting};
+use covey_report::{Explained, ExplainedPart, ExplainedReason, Explanations};
+use covey_trace::is_printable;
+use covey_trace::results::Kind;
+
+use crate::failure::Failure;
+use crate::live::overview::Source;
+use crate::live::process::{self, CLIENTS, Shown};
+use crate::output;
+use crate::quantity;
+
+/// A coflow of a coordinator.
+#[derive(Debug, Args)]
+pub struct Live {
+    /// Instead of a trace: watch this coflow of a coordinator until it ends, or until Ctrl-C
+    #[arg(long = "live", id = "live", value_name = "ID", conflicts_with_all = ["trace", "picture"])]
+    pub id: Option<u64>,
+    /// With --live: address of the coordinator for clients
+    #[arg(long, value_name = "ADDRESS", default_value = CLIENTS, requires = "live")]
+    coordinator: String,
+    #[command(flatten)]
+    shown: Shown,
+    /// With --live: time between two questions to the coordinator
+    #[arg(long, value_name = "TIME", default_value = "100ms", requires = "live")]
+    every: String,
+}
+
+impl Live {
+    /// Watches the coflow, and explains the time since its arrival.
+    pub fn explain(self, id: u64) -> Result<Explanations, Failure> {
+        let every_s = quantity::time_within("--every", &self.every, ["10ms", "1min"])?;
+        let source = Source::of(&self.coordinator, self.shown)?;
+        let explained =
+            process::runtime_here()?.block_on(watch(&source, id, Duration::from_secs_f64(every_s)));
+        Ok(Explanations::new(vec![vec![explained?]]))
+    }
+}
+
+/// What a coflow does at a time.
+#[derive(Debug, Clone, PartialEq)]
+struct Doing {
+    kind: Kind,
+    coflow: Option<String>,
+    port: Option<String>,
+    why: Option<String>,
+}
+
+async fn watch(source: &Source, id: u64, every: Duration) -> Result<Explained, Failure> {
+    let about: CoordinatorStatus = source.change("GET", "/v1/coordinator").await?;
+    let path = format!("/v1/coflows/{id}");
+    let mut status: CoflowStatus = source.change("GET", &path).await?;
+    if status.is_over() {
+        let found = format!("{id}, which has ended");
+        return Err(Failure::argument("--live", "a coflow that has not ended", found));
+    }
+    let name = named(&status);
+    let unseen = Doing { kind: Kind::Unseen, coflow: None, port: None, why: None };
+    let mut parts = vec![part(&unseen, 0.0, about.now_s - status.arrival_s)];
+    output::note(&format!("watches {name} until it ends; Ctrl-C ends it before"));
+    let mut end = std::pin::pin!(process::asked_to_end());
+    let (begin, mut last_s) = (Instant::now(), 0.0);
+    while !status.is_over() {
+        let doing = doing(source, &status).await?;
+        let is_asked_to_end = tokio::select! {
+            () = tokio::time::sleep(every) => false,
+            () = &mut end => true,
+        };
+        status = source.change("GET", &path).await?;
+        let now_s = begin.elapsed().as_secs_f64();
+        let from_s = about.now_s - status.arrival_s;
+        add(&mut parts, part(&doing, from_s + last_s, from_s + now_s));
+        last_s = now_s;
+        if is_asked_to_end {
+            break;
+        }
+    }
+    let cct_s = parts.iter().map(|part| part.s).sum();
+    parts.sort_by(|a, b| b.s.total_cmp(&a.s));
+    Ok(Explained {
+        coflow: name,
+        policy: about.policy,
+        cct_s,
+        release_s: status.arrival_s,
+        completion_s: status.arrival_s + cct_s,
+        bottleneck: String::new(),
+        parents_s: 0.0,
+        parent: None,
+        parts,
+    })
+}
+
+/// A part of the time from `from_s` to `until_s` since the arrival.
+fn part(doing: &Doing, from_s: f64, until_s: f64) -> ExplainedPart {
+    let Doing { kind, coflow, port, why } = doing.clone();
+    let reason = why.map(|by| ExplainedReason { by, unit: None, value: None, own: None });
+    ExplainedPart { kind, s: until_s - from_s, coflow, port, reason, from_s, until_s }
+}
+
+/// Adds a part to those of its kind, if there is one.
+fn add(parts: &mut Vec<ExplainedPart>, more: ExplainedPart) {
+    let is_like = |part: &&mut ExplainedPart| {
+        (part.kind, &part.coflow, &part.port, &part.reason)
+            == (more.kind, &more.coflow, &more.port, &more.reason)
+    };
+    match parts.iter_mut().find(is_like) {
+        Some(part) => (part.s, part.until_s) = (part.s + more.s, more.until_s),
+        None => parts.push(more),
+    }
+}
+
+/// What a coflow does now.
+async fn doing(source: &Source, status: &CoflowStatus) -> Result<Doing, Failure> {
+    let id = status.id;
+    if status.rate > 0.0 {
+        let path = format!("/v1/schedule?limit=1&cursor={id}.0");
+        let served: Page<FlowRate> = source.change("GET", &path).await?;
+        let first = served.items.first().filter(|flow| flow.coflow == id);
+        let port = first.map(|flow| format!("port {} out", flow.src));
+        return Ok(Doing { kind: Kind::Sending, coflow: None, port, why: None });
+    }
+    let none = |kind, why| Doing { kind, coflow: None, port: None, why };
+    if status.state == CoflowState::Stalled {
+        return Ok(none(Kind::Away, None));
+    }
+    let path = format!("/v1/waiting?limit=1&cursor={id}");
+    let waiting: Page<Waiting> = source.change("GET", &path).await?;
+    let Some(it) = waiting.items.into_iter().find(|it| it.coflow == id) else {
+        return Ok(none(Kind::Undecided, None));
+    };
+    Ok(match &*it.why {
+        "behind" => {
+            let full: Option<&FullLink> = it.behind.first();
+            let first = full.and_then(|link| link.coflows.first());
+            Doing {
+                kind: Kind::Waiting,
+                coflow: match first {
+                    Some(first) => Some(name(source, *first).await),
+                    None => None,
+                },
+                port: full.map(|link| format!("port {} {}", link.port, link.direction)),
+                why: None,
+            }
+        }
+        "policy" => none(Kind::Paced, None),
+        "stalled" => none(Kind::Away, None),
+        "open" => none(Kind::Start, None),
+        other => none(Kind::Idle, Some(other.to_owned())),
+    })
+}
+
+/// The name of another coflow; its number, if it has gone.
+async fn name(source: &Source, id: u64) -> String {
+    let status: Result<CoflowStatus, _> = source.change("GET", &format!("/v1/coflows/{id}")).await;
+    status.map_or_else(|_| id.to_string(), |it| named(&it))
+}
+
+/// The name of a coflow, or its number. All of it is printable, whatever its framework calls it.
+fn named(status: &CoflowStatus) -> String {
+    let printable = |c: char| if is_printable(c) { c } else { '\u{fffd}' };
+    let name = status.name.as_ref().map(|name| name.chars().map(printable).collect());
+    name.unwrap_or_else(|| status.id.to_string())
+}
