@@ -128,7 +128,7 @@ class Tenant:
         self._asked += 1
         return self._asked - 1
 
-    def hear(self, number: int) -> tuple[float, str]:
+    def hear(self, number: int) -> tuple[float, Any]:
         """Wait for the end of a request. Return the seconds that it took, and its result."""
         while number not in self._answers:
             answer = self._answer()

@@ -33,6 +33,7 @@ import sys
 import tempfile
 import time
 import venv
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -239,24 +240,22 @@ def predict(options: argparse.Namespace, logs: list[Path], done: list[dict[str, 
         print(f"| {name} | {off / label:.2f} | {found:.2f} | {error:+.0f} |")
 
 
-def main() -> int:
-    """Run all of it."""
-    parser = argparse.ArgumentParser(description="Two tenants of Spark on shaped links.")
+def arguments(description: str, rate: int) -> argparse.ArgumentParser:
+    """Return a parser with the arguments of all programs that run Spark on shaped links."""
+    parser = argparse.ArgumentParser(description=description)
     parser.add_argument("covey", type=lambda it: Path(it).resolve(), metavar="COVEY")
     parser.add_argument("--spark", default="4.2.0", help="a version on PyPI")
-    parser.add_argument("--pairs", type=int, default=5)
-    parser.add_argument("--rate", type=int, default=20, help="of each link, in Mbit/s")
-    parser.add_argument("--scale", default="0.2", help="of TPC-H; 1 is a gigabyte")
-    how = parser.add_mutually_exclusive_group()
-    how.add_argument("--one", action="store_true", help="both are jobs of one application")
-    how.add_argument("--check", action="store_true", help="compare the results of TPC-H in all modes")
-    how.add_argument("--overhead", action="store_true", help="measure what idle modes cost")
+    parser.add_argument("--rate", type=int, default=rate, help="of each link, in Mbit/s")
     where = ROOT / "target/spark-demo"
     parser.add_argument("--folder", type=Path, default=where, help="for what was fetched and made")
     parser.add_argument("--logs", type=Path, help="a folder that keeps the logs of Spark and Covey")
-    options = parser.parse_args()
+    return parser
+
+
+def prepared(options: argparse.Namespace, work: Callable[[Path, Path], int]) -> int:
+    """Do some work with a Python that has Spark, in a folder for logs. Return the exit status."""
     if lacks := missing():
-        say(f"spark-demo: this machine lacks {', '.join(lacks)}")
+        say(f"{Path(sys.argv[0]).stem}: this machine lacks {', '.join(lacks)}")
         return 2
     signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
     options.folder.mkdir(parents=True, exist_ok=True)
@@ -264,11 +263,28 @@ def main() -> int:
     with tempfile.TemporaryDirectory() as name:
         folder = options.logs or Path(name)
         (folder / "work").mkdir(parents=True)
+        return work(python, folder)
+
+
+def main() -> int:
+    """Run all of it."""
+    parser = arguments("Two tenants of Spark on shaped links.", rate=20)
+    parser.add_argument("--pairs", type=int, default=5)
+    parser.add_argument("--scale", default="0.2", help="of TPC-H; 1 is a gigabyte")
+    how = parser.add_mutually_exclusive_group()
+    how.add_argument("--one", action="store_true", help="both are jobs of one application")
+    how.add_argument("--check", action="store_true", help="compare the results of TPC-H in all modes")
+    how.add_argument("--overhead", action="store_true", help="measure what idle modes cost")
+    options = parser.parse_args()
+
+    def work(python: Path, folder: Path) -> int:
         if options.check or options.overhead:
             data = tables(options.folder, python, options.scale)
             with Modes(options.covey, python, folder, data, jar(options.spark)) as modes:
                 return modes.check() if options.check else modes.overhead(SMALL, options.pairs)
         return measure(options, python, folder)
+
+    return prepared(options, work)
 
 
 if __name__ == "__main__":

@@ -17,15 +17,13 @@ from __future__ import annotations
 import argparse
 import csv
 import json
-import signal
 import subprocess
 import sys
-import tempfile
 import time
 from pathlib import Path
 
-from cluster import HERE, ROOT, Cluster, Coordinator, Tenant
-from demo import environment, jar, missing, say, tables
+from cluster import HERE, Cluster, Coordinator, Tenant
+from demo import arguments, jar, prepared, say, tables
 from lib.network import HOSTS, Network
 
 
@@ -83,31 +81,20 @@ def observe(options: argparse.Namespace, python: Path, folder: Path) -> list[dic
 
 def main() -> int:
     """Run all of it."""
-    parser = argparse.ArgumentParser(description="How well covey identify finds Spark's coflows.")
-    parser.add_argument("covey", type=lambda it: Path(it).resolve(), metavar="COVEY")
+    parser = arguments("How well covey identify finds Spark's coflows.", rate=50)
     parser.add_argument("-o", "--output", type=Path, required=True, help="for the labelled records")
-    parser.add_argument("--spark", default="4.2.0", help="a version on PyPI")
-    parser.add_argument("--rate", type=int, default=50, help="of each link, in Mbit/s")
     parser.add_argument("--scale", default="0.1", help="of TPC-H; 1 is a gigabyte")
-    where = ROOT / "target/spark-demo"
-    parser.add_argument("--folder", type=Path, default=where, help="for what was fetched and made")
-    parser.add_argument("--logs", type=Path, help="a folder that keeps the logs of Spark and Covey")
     options = parser.parse_args()
-    if lacks := missing():
-        say(f"labels: this machine lacks {', '.join(lacks)}")
-        return 2
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    options.folder.mkdir(parents=True, exist_ok=True)
-    python = environment(options.folder, options.spark)
-    with tempfile.TemporaryDirectory() as name:
-        folder = options.logs or Path(name)
-        (folder / "work").mkdir(parents=True)
+
+    def work(python: Path, folder: Path) -> int:
         rows = observe(options, python, folder)
-    with options.output.open("w", newline="") as out:
-        writer = csv.DictWriter(out, list(rows[0]))
-        writer.writeheader()
-        writer.writerows(rows)
-    return subprocess.run([options.covey, "identify", options.output], check=False).returncode
+        with options.output.open("w", newline="") as out:
+            writer = csv.DictWriter(out, list(rows[0]))
+            writer.writeheader()
+            writer.writerows(rows)
+        return subprocess.run([options.covey, "identify", options.output], check=False).returncode
+
+    return prepared(options, work)
 
 
 if __name__ == "__main__":

@@ -19,16 +19,14 @@ import json
 import random
 import re
 import shutil
-import signal
 import statistics
 import sys
-import tempfile
 import time
 from pathlib import Path
 from typing import Any
 
-from cluster import HERE, ROOT, Cluster, Coordinator, Tenant
-from demo import environment, jar, missing, say
+from cluster import HERE, Cluster, Coordinator, Tenant
+from demo import arguments, jar, prepared, say
 from lib.network import HOSTS, Network
 
 MODES = ("none", "lz4", "zstd", "swallow")
@@ -176,29 +174,18 @@ def measure(options: argparse.Namespace, python: Path, folder: Path) -> dict[str
 
 def main() -> int:
     """Run all of it."""
-    parser = argparse.ArgumentParser(description="Applications like HiBench's with and without Swallow.")
-    parser.add_argument("covey", type=lambda it: Path(it).resolve(), metavar="COVEY")
+    parser = arguments("Applications like HiBench's with and without Swallow.", rate=50)
     parser.add_argument("-o", "--output", type=Path, required=True, help="for the runs, in JSON")
-    parser.add_argument("--spark", default="4.2.0", help="a version on PyPI")
     parser.add_argument("--rows", type=int, default=200_000, help="of the largest tables")
-    parser.add_argument("--rate", type=int, default=50, help="of each link, in Mbit/s")
     parser.add_argument("--pairs", type=int, default=3)
-    where = ROOT / "target/spark-demo"
-    parser.add_argument("--folder", type=Path, default=where, help="for what was fetched and made")
-    parser.add_argument("--logs", type=Path, help="a folder that keeps the logs of Spark and Covey")
     options = parser.parse_args()
-    if lacks := missing():
-        say(f"swallow: this machine lacks {', '.join(lacks)}")
-        return 2
-    signal.signal(signal.SIGTERM, lambda *_: sys.exit(143))
-    options.folder.mkdir(parents=True, exist_ok=True)
-    python = environment(options.folder, options.spark)
-    with tempfile.TemporaryDirectory() as name:
-        folder = options.logs or Path(name)
-        (folder / "work").mkdir(parents=True)
+
+    def work(python: Path, folder: Path) -> int:
         runs = measure(options, python, folder)
-    options.output.write_text(json.dumps(runs, indent=1) + "\n")
-    return 0
+        options.output.write_text(json.dumps(runs, indent=1) + "\n")
+        return 0
+
+    return prepared(options, work)
 
 
 if __name__ == "__main__":
