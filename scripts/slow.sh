@@ -78,7 +78,7 @@ own-policy) # build a covey with a policy of another crate, from a folder outsid
     cp -r examples/own-policy/. Cargo.lock "$outside"
     sed -i "s|path = \"../../|path = \"$PWD/|" "$outside/Cargo.toml"
     cargo run --quiet --manifest-path "$outside/Cargo.toml" --target-dir "$CARGO_TARGET_DIR/own-policy" -- \
-        compare builtin:fb-like-60 --policies fair,aalo,least-served:step=4MB
+        compare builtin:fb-like:coflows=60 --policies fair,aalo,least-served:step=4MB
     ;;
 *)
     echo "there is no slow test '$1'; scripts/slow.sh lists them" >&2

@@ -125,6 +125,8 @@ fn links_lead_to_files_and_headings() {
             } else {
                 top().join(page.path.parent().unwrap()).join(file)
             };
+            // The site shows the README of a folder.
+            let target = if target.is_dir() { target.join("README.md") } else { target };
             let target = target.canonicalize();
             let to = |to: &Page| target.as_ref().is_ok_and(|t| *t == top().join(&to.path));
             let anchors = || pages.iter().find(|page| to(page)).map(Page::anchors);
