@@ -24,6 +24,9 @@ done
 echo '| agents | transport | memory each, joined | after the load | lost | decision p99, ms | push p99, ms | CPU, % | time |'
 load agents
 load agents --tls
+echo 'The same with 10,000 coflows that are present, without and with ten who look at the page:'
+load agents --agents 1000 --present 10000
+load agents --agents 1000 --present 10000 --viewers 10
 echo '| agents | transport | changed | pushes | decision thread median, ms | most, ms | whole process median, ms | most, ms |'
 load push
 load push --tls

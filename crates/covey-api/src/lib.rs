@@ -23,6 +23,7 @@ mod overview;
 #[cfg(feature = "client")]
 mod pem;
 mod problem;
+mod recording;
 #[cfg(feature = "client")]
 mod secret_file;
 mod serde_integers;
@@ -34,6 +35,7 @@ mod status;
 pub use limits::{LimitError, Limits, Ports};
 pub use overview::{CoordinatorStatus, FullLink, Waiting};
 pub use problem::Problem;
+pub use recording::{Did, Doing, RecordedCoflow, Recording, Sent};
 pub use serde_objects::Object;
 pub use settings::{Settings, SettingsStatus};
 pub use spec::{CoflowSpec, Community, Flow, Move, Update};

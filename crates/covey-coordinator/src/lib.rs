@@ -14,6 +14,7 @@ mod journal;
 mod layers;
 mod ranges;
 mod record;
+mod recording;
 #[cfg(feature = "server")]
 mod relay;
 mod request;
@@ -24,10 +25,11 @@ mod state;
 pub use driver::{Driver, Scheduler};
 pub use layers::LayerOf;
 pub use record::{Digest, Key, Lease, Record, Registrant, Summary};
+pub use recording::Recorder;
 pub use request::{Answer, Client, List, MakePage, Reply, Request};
 pub use state::{
-    Config, CoordinatorState, Counts, Event, Held, Lsn, Output, Population, RequestId, SessionId,
-    Unused,
+    Config, CoordinatorState, Counts, Event, Held, Look, Lsn, Output, Population, RequestId, Seen,
+    SessionId, Unused,
 };
 
 #[cfg(feature = "server")]

@@ -7,7 +7,7 @@ use tokio::sync::oneshot;
 use super::jobs::Written;
 use super::route::{Peer, Route};
 use crate::request::{Answer, Client, List, MakePage, Request};
-use crate::state::SessionId;
+use crate::state::{Look, SessionId};
 use covey_credentials::TokenLimits;
 
 /// Maximum number of them that wait for the decision thread, before connections have to; and of
@@ -23,6 +23,8 @@ pub(super) enum Command {
     Request(Client, Request, oneshot::Sender<Answer>),
     /// Somebody reads a list.
     List(List, oneshot::Sender<MakePage>),
+    /// The recorder looks at what coflows do.
+    Look(oneshot::Sender<Look>),
     /// A connection whose first message is a hello with the right credential.
     Joined(SessionId, Route, Peer),
     Heard(SessionId, FromAgent),

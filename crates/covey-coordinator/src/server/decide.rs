@@ -21,7 +21,7 @@ use super::shared::{Numbered, PAST, Shared};
 use super::switch::Switch;
 use crate::connections::lock;
 use crate::request::{Answer, List, MakePage};
-use crate::state::{CoordinatorState, Event, Output, RequestId, SessionId};
+use crate::state::{CoordinatorState, Event, Look, Output, RequestId, SessionId};
 
 /// The most commands taken over before a decision. While more than these wait of what agents have
 /// said, nothing else is received.
@@ -71,6 +71,8 @@ pub(super) struct State {
     drained: Option<oneshot::Sender<()>>,
     /// Lists that are read at the end of the turn.
     lists: Vec<(List, oneshot::Sender<MakePage>)>,
+    /// Looks that are taken at the end of the turn.
+    looks: Vec<oneshot::Sender<Look>>,
     /// Another policy that is about to begin.
     pub switch: Option<Switch>,
     /// Sessions that have reported ends or bytes since the last turn.
@@ -122,6 +124,9 @@ impl Decider {
             };
             // The client may have left.
             let _ = reader.send(self.coordinator.list(&list, peer));
+        }
+        for recorder in std::mem::take(&mut self.state.looks) {
+            let _ = recorder.send(self.coordinator.look());
         }
     }
 
@@ -195,6 +200,7 @@ impl Decider {
         let now = self.now();
         match command {
             Command::List(list, reader) => self.state.lists.push((list, reader)),
+            Command::Look(recorder) => self.state.looks.push(recorder),
             Command::Request(client, request, answer) => {
                 let id = self.state.next_request;
                 self.state.next_request += 1;

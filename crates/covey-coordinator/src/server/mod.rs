@@ -19,6 +19,7 @@ mod metrics;
 mod problems;
 mod push;
 mod rate;
+mod record;
 mod relays;
 mod requests;
 mod rest;

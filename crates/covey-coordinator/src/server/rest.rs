@@ -62,6 +62,7 @@ pub(super) fn router(api: &Arc<Api>, gate: &Arc<Gate>) -> Router {
         .route("/v1/agents", get(agents))
         .route("/v1/relays", get(relays))
         .route("/v1/waiting", get(waiting))
+        .route("/v1/recording", get(recording))
         .route("/v1/coordinator", get(coordinator))
         .route("/v1/events", get(events))
         .route("/v1/admin/ports/{port}/drain", get(drain_status).put(drain).delete(undrain))
@@ -395,6 +396,24 @@ async fn waiting(State(api): State<Arc<Api>>, query: Asked) -> Response {
     page(request.await)
 }
 
+/// What coflows did in the last minutes, without a question to the decision thread.
+async fn recording(State(api): State<Arc<Api>>, query: Asked) -> Response {
+    let request = async {
+        let query = asked(query)?;
+        no_others(&query.others)?;
+        let last = query.cursor.as_deref().map_or(Ok(u64::MAX), |text| cursor(Some(text)))?;
+        let permit = api.shared.pages.clone().acquire_owned().await.map_err(|_| stopping())?;
+        let recorder = api.shared.recorder.clone();
+        let page = spawn_blocking(move || {
+            let _permit = permit;
+            let page = lock(&recorder).page(last, query.limit);
+            json(&page)
+        });
+        page.await.map_err(|_| stopping())
+    };
+    page(request.await)
+}
+
 async fn coordinator(State(api): State<Arc<Api>>) -> Response {
     let status = json(&api.shared.status());
     ([(header::CONTENT_TYPE, "application/json")], status).into_response()
@@ -549,6 +568,7 @@ mod tests {
             "get /v1/agents",
             "get /v1/relays",
             "get /v1/waiting",
+            "get /v1/recording",
             "get /v1/coordinator",
             "get /v1/events",
             "get /v1/admin/settings",

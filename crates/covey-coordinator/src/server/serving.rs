@@ -23,7 +23,7 @@ use super::metrics::{Doors, Measured, Snapshot};
 use super::rate::{Rate, Rates};
 use super::runnable::Runnable;
 use super::shared::{About, PAST, Shared, Turn};
-use super::{agents, push, rest, write};
+use super::{agents, push, record, rest, write};
 use crate::connections::{Admission, Http, PROBES, Stop, accept, bind};
 use crate::journal::Journal;
 use crate::record::Record;
@@ -153,6 +153,7 @@ impl Server {
             audit: Arc::new(audit),
             events,
             past: Mutex::default(),
+            recorder: Arc::default(),
             durable: AtomicBool::new(unwritten.is_none()),
             is_fenced,
             draining: AtomicBool::new(false),
@@ -302,6 +303,7 @@ impl Server {
             let http = Http { router: rest::probes(&api, &gate), tls: tls.for_clients() };
             tokio::spawn(http.listen(listener, doors.health.clone(), stop_all));
         }
+        tokio::spawn(record::run(self.shared.recorder.clone(), self.commands.downgrade()));
         // The decision thread runs until nobody can send it commands.
         drop(api);
         tokio::select! {

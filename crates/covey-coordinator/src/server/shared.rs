@@ -16,6 +16,7 @@ use super::metrics::{Doors, Measured, Snapshot};
 use super::rate::{Rate, Rates};
 use super::requests::Requests;
 use crate::connections::lock;
+use crate::recording::Recorder;
 use crate::state::Event;
 use covey_credentials::LiveTls;
 
@@ -29,6 +30,8 @@ pub(super) struct Shared {
     pub audit: Arc<Audit>,
     pub events: broadcast::Sender<Numbered>,
     pub past: Mutex<VecDeque<Numbered>>,
+    /// What coflows did in the last minutes.
+    pub recorder: Arc<Mutex<Recorder>>,
     /// Whether the journal can be written.
     pub durable: AtomicBool,
     pub draining: AtomicBool,

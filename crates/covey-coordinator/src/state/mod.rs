@@ -14,7 +14,7 @@
 //! | `sparing` | which of the flows that no application has named are left alone |
 //! | `appearing` | flows that no application has named, and the policy's groups of them |
 //! | `apply`, `pieces`, `snapshot` | records of the journal, read, also piece by piece, and written |
-//! | `waiting` | why coflows have no rate |
+//! | `waiting`, `look` | why coflows have no rate; what all do |
 //! | `draining` | ports that get no new flows |
 //! | `flow_tokens` | how flows prove themselves to other hosts |
 //! | `openings`, `turns` | flows that are opened wrongly; what agents decide between schedules |
@@ -59,6 +59,7 @@ mod following;
 mod leasing;
 mod lifecycle;
 mod links;
+mod look;
 mod messages;
 mod openings;
 mod pieces;
@@ -84,3 +85,4 @@ pub use coordinator::CoordinatorState;
 pub use effects::{Counts, Event, Lsn, Output, Population, RequestId, SessionId};
 pub use flows::Unused;
 pub use held::Held;
+pub use look::{Look, Seen};

@@ -24,17 +24,17 @@ const FULL: f64 = 0.95;
 
 /// A direction of a port.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
-enum Link {
+pub(super) enum Link {
     Out(u32),
     In(u32),
 }
 
 /// What uses a link: the rates of coflows there.
-type Users = BTreeMap<u64, f64>;
+pub(super) type Users = BTreeMap<u64, f64>;
 
 /// What is known of the plan and the rates in force, for all coflows.
 pub(super) struct InForce {
-    present: Present,
+    pub present: Present,
     /// The places of coflows in the order of the plan, by what the policy calls them; `usize::MAX`:
     /// none.
     places: Vec<usize>,
@@ -84,7 +84,7 @@ impl InForce {
     }
 
     /// What uses each link.
-    fn users(&self) -> BTreeMap<Link, Users> {
+    pub fn users(&self) -> BTreeMap<Link, Users> {
         let mut all: BTreeMap<Link, Users> = BTreeMap::new();
         for (serial, coflow) in range(&self.present, 0) {
             for served in coflow.served.values() {
@@ -102,9 +102,16 @@ impl InForce {
         self.places.get(coflow.id.index()).copied().unwrap_or(usize::MAX)
     }
 
-    fn why(&self, serial: u64, coflow: &Coflow, all: &BTreeMap<Link, Users>) -> Waiting {
-        let first = coflow.flows.unfinished().next().map(|(index, _)| index);
-        let layer = first.map_or(0, |index| self.layers.of(coflow.policy_flow(index)));
+    /// The layer of a coflow's first flow.
+    pub fn layer(&self, coflow: &Coflow) -> u32 {
+        let first = coflow.flows.unfinished().next();
+        first.map_or(0, |(index, _)| self.layers.of(coflow.policy_flow(index)))
+    }
+
+    /// Why a coflow has no rate; `all` are the users of each link.
+    pub fn why(&self, serial: u64, coflow: &Coflow, all: &BTreeMap<Link, Users>) -> Waiting {
+        let first = coflow.flows.unfinished().next();
+        let layer = self.layer(coflow);
         let place = Some(self.place(coflow)).filter(|place| *place < usize::MAX);
         let stages = || coflow.flows.unfinished().map(|(_, flow)| flow.stage);
         let mut waiting =

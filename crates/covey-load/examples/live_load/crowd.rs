@@ -11,16 +11,36 @@ use crate::Result;
 use covey_load::{AgentEntry, Coordinator, Hosts, Relay, Sizes, all_joined};
 use covey_trace::{Coflow, Flow};
 
-/// The load of the hosts: so many coflows of 27 flows, each from a host of its own.
-pub fn workload(coflows: u32, agents: u32) -> Sizes {
-    let flow = |k: u32, f: u32| Flow {
-        src: (k * 31 + f * 997) % agents,
-        dst: (k * 57 + f * 613 + 1) % agents,
-        bytes: 1e6,
-        start_s: 0.0,
-    };
-    let coflow = |k: u32| Coflow::new(k.to_string(), 0.0, (0..27).map(|f| flow(k, f)).collect());
-    Arc::new((0..coflows).map(coflow).collect())
+/// The coflows of the hosts.
+#[derive(Debug, Clone, Copy, clap::Args)]
+pub struct Work {
+    /// Coflows that stay until the end, of a flow each
+    #[arg(long)]
+    pub present: u32,
+    /// After these, coflows of 27 flows, each from a host of its own
+    #[arg(long)]
+    pub coflows: u32,
+    /// The ports of the fabric
+    #[arg(long)]
+    pub agents: u32,
+}
+
+impl Work {
+    /// All of them, in the order in which they are registered.
+    pub fn all(self) -> Sizes {
+        let flow = |k: u32, f: u32, bytes: f64| Flow {
+            src: (k * 31 + f * 997) % self.agents,
+            dst: (k * 57 + f * 613 + 1) % self.agents,
+            bytes,
+            start_s: 0.0,
+        };
+        let flows = |k: u32| match k < self.present {
+            true => vec![flow(k, 0, 1e15)],
+            false => (0..27).map(|f| flow(k, f, 1e6)).collect(),
+        };
+        let coflow = |k: u32| Coflow::new(k.to_string(), 0.0, flows(k));
+        Arc::new((0..self.present + self.coflows).map(coflow).collect())
+    }
 }
 
 /// The hosts of some ports, as arguments of a process.
@@ -37,11 +57,8 @@ pub struct Part {
     first: u32,
     #[arg(long)]
     count: u32,
-    /// The workload, and the ports of the fabric
-    #[arg(long)]
-    coflows: u32,
-    #[arg(long)]
-    agents: u32,
+    #[command(flatten)]
+    work: Work,
     /// Whether hosts confirm schedules
     #[arg(long)]
     confirms: bool,
@@ -52,8 +69,7 @@ impl Part {
     /// many were lost.
     pub async fn run(self) -> Result<()> {
         let entry = AgentEntry::new(self.to, &self.credentials)?;
-        let (ports, sizes) =
-            (self.first..self.first + self.count, workload(self.coflows, self.agents));
+        let (ports, sizes) = (self.first..self.first + self.count, self.work.all());
         let hosts = Hosts::begin(entry, ports, sizes, self.confirms).await;
         let listen = move || {
             std::io::stdin()
@@ -75,8 +91,9 @@ impl Part {
         for (name, number) in [
             ("--first", self.first),
             ("--count", self.count),
-            ("--coflows", self.coflows),
-            ("--agents", self.agents),
+            ("--present", self.work.present),
+            ("--coflows", self.work.coflows),
+            ("--agents", self.work.agents),
         ] {
             command.args([name, &number.to_string()]);
         }
@@ -122,21 +139,20 @@ impl Crowd {
     /// Has hosts join, through relays if there are any.
     pub async fn join(
         coordinator: &Coordinator,
-        agents: u32,
         relays: &[Relay],
-        coflows: u32,
+        work: Work,
         confirms: bool,
     ) -> Result<Crowd> {
+        let agents = work.agents;
         if relays.is_empty() {
-            let sizes = workload(coflows, agents);
+            let sizes = work.all();
             return Ok(Crowd::Here(Hosts::start(coordinator, agents, sizes, confirms).await?));
         }
         let mut processes = Vec::new();
         for (relay, ports) in relays.iter().zip(shares(agents, relays.len() as u32)) {
             let credentials = coordinator.data();
             let (first, count) = (ports.start, ports.len() as u32);
-            let part =
-                Part { to: relay.agents, credentials, first, count, coflows, agents, confirms };
+            let part = Part { to: relay.agents, credentials, first, count, work, confirms };
             processes.push(HostProcess(part.spawn()?));
         }
         all_joined(coordinator, agents, || "the processes of the hosts say why".to_owned()).await?;

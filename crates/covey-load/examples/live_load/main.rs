@@ -4,6 +4,7 @@
 
 mod crowd;
 mod garbage;
+mod viewers;
 
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,7 +16,8 @@ use covey_load::{Coordinator, LoadError, Metrics, Relay, register, registration}
 use covey_trace::{Coflow, Flow};
 use tokio::time::{sleep, sleep_until, timeout};
 
-use crate::crowd::{Crowd, Part, workload};
+use crate::crowd::{Crowd, Part, Work};
+use crate::viewers::Viewers;
 
 type Result<T> = std::result::Result<T, Box<dyn std::error::Error + Send + Sync>>;
 
@@ -38,6 +40,12 @@ enum What {
         registrations_per_s: f64,
         #[arg(long, default_value_t = 60.0)]
         seconds: f64,
+        /// Coflows that stay until the end
+        #[arg(long, default_value_t = 0)]
+        present: u32,
+        /// People who look at the coordinator's page
+        #[arg(long, default_value_t = 0)]
+        viewers: u32,
         /// With mutual TLS
         #[arg(long)]
         tls: bool,
@@ -143,6 +151,8 @@ fn used(relays: &[Relay]) -> (f64, f64) {
 struct Steady {
     agents: u32,
     relays: u32,
+    present: u32,
+    viewers: u32,
     per_s: f64,
     seconds: f64,
     tls: bool,
@@ -150,25 +160,32 @@ struct Steady {
 }
 
 async fn agents(covey: &Path, load: Steady) -> Result<()> {
-    let Steady { agents, per_s, seconds, tls, .. } = load;
+    let Steady { agents, per_s, seconds, tls, present, .. } = load;
     let [heartbeat, lost_after] = [1.0, 5.0].map(|times| format!("{}s", times * load.heartbeat_s));
     let times = ["--heartbeat", &heartbeat, "--lost-after", &lost_after];
-    let coordinator = crowd(covey, tls, agents, &[&["--policy", "philae"], &times[..]].concat())?;
+    let more = ["--policy", "philae", "--max-coflows", "1000000", "--max-requests", "1000000"];
+    let coordinator = crowd(covey, tls, agents, &[&more, &times[..]].concat())?;
     let relays = start_relays(covey, &coordinator, load.relays)?;
     let mut client = coordinator.client().await?;
     sleep(Duration::from_millis(500)).await;
     let start = Metrics::of(&mut client).await?;
     let (relays_start_kib, _) = used(&relays);
     let count = (per_s * seconds) as u32;
-    let coflows = workload(count, agents);
-    let hosts = Crowd::join(&coordinator, agents, &relays, count, true).await?;
+    let work = Work { present, coflows: count, agents };
+    let coflows = work.all();
+    let (stay, come) = coflows.split_at(present as usize);
+    let hosts = Crowd::join(&coordinator, &relays, work, true).await?;
     // The coordinator has closed a connection that was idle for so long.
     let mut client = coordinator.client().await?;
+    for coflow in stay {
+        register(&mut client, registration(coflow)).await?;
+    }
+    let viewers = Viewers::start(&coordinator, load.viewers).await?;
     let begin = Instant::now();
     let before = Metrics::of(&mut client).await?;
     let (_, relays_before_s) = used(&relays);
     let mut fewest = f64::INFINITY;
-    for (k, coflow) in coflows.iter().enumerate() {
+    for (k, coflow) in come.iter().enumerate() {
         sleep_until((begin + Duration::from_secs_f64(k as f64 / per_s)).into()).await;
         register(&mut client, registration(coflow)).await?;
         if k % 100 == 99 {
@@ -185,6 +202,7 @@ async fn agents(covey: &Path, load: Steady) -> Result<()> {
     };
     let name = "process_cpu_seconds_total";
     let cpu_s = metrics.get(name) - before.get(name);
+    let viewed = viewers.end().await?;
     let lost = hosts.end()?;
     // Agents are counted each second, too: one that joins again is not away for long.
     let lost = lost.max((f64::from(agents) - fewest).max(0.0) as u64);
@@ -197,7 +215,7 @@ async fn agents(covey: &Path, load: Steady) -> Result<()> {
         ),
     };
     println!(
-        "| {agents} | {} | {:.1} KiB | {:.1} KiB | {lost} | {} | {} | {:.1} | {took_s:.0} s |{behind}",
+        "| {agents} | {} | {:.1} KiB | {:.1} KiB | {lost} | {} | {} | {:.1} | {took_s:.0} s |{behind}{viewed}",
         transport(tls),
         kib_each(&before),
         kib_each(&metrics),
@@ -218,7 +236,8 @@ async fn push(covey: &Path, agents: u32, changed: u32, relays: u32, tls: bool) -
     let quiet = ["--policy", "fifo", "--heartbeat", "1000s", "--lost-after", "10000s"];
     let coordinator = crowd(covey, tls, agents, &quiet)?;
     let relays = start_relays(covey, &coordinator, relays)?;
-    let _hosts = Crowd::join(&coordinator, agents, &relays, 0, false).await?;
+    let work = Work { present: 0, coflows: 0, agents };
+    let _hosts = Crowd::join(&coordinator, &relays, work, false).await?;
     let mut client = coordinator.client().await?;
     let pause = Duration::from_millis(500);
     let (mut thread_ms, mut whole_ms) = (Vec::new(), Vec::new());
@@ -457,11 +476,23 @@ async fn main() -> Result<()> {
             agents: count,
             registrations_per_s: per_s,
             seconds,
+            present,
+            viewers,
             tls,
             relays,
             heartbeat_s,
         } => {
-            agents(&covey, Steady { agents: count, relays, per_s, seconds, tls, heartbeat_s }).await
+            let agents_and = Steady {
+                agents: count,
+                relays,
+                present,
+                viewers,
+                per_s,
+                seconds,
+                tls,
+                heartbeat_s,
+            };
+            agents(&covey, agents_and).await
         }
         What::Hosts(part) => part.run().await,
         What::Push { agents, changed, tls, relays } => {

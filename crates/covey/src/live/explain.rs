@@ -1,7 +1,7 @@
-//! `covey explain --live`: what the time of a coflow of a coordinator goes to, from now on.
+//! `covey explain --live`: what the time of a coflow of a coordinator goes to.
 //!
-//! It asks what the coflow does, again and again. What holds at one answer is taken to hold until
-//! the next one.
+//! What the coflow did before is what the coordinator has recorded. From then on the command asks
+//! what it does, again and again. What holds at one answer is taken to hold until the next one.
 
 use std::time::{Duration, Instant};
 
@@ -14,13 +14,15 @@ use covey_trace::results::Kind;
 use crate::failure::Failure;
 use crate::live::overview::Source;
 use crate::live::process::{self, CLIENTS, Shown};
+use crate::live::recording::recorded;
 use crate::output;
 use crate::quantity;
 
 /// A coflow of a coordinator.
 #[derive(Debug, Args)]
 pub struct Live {
-    /// Instead of a trace: watch this coflow of a coordinator until it ends, or until Ctrl-C
+    /// Instead of a trace: explain this coflow of a coordinator, and watch it until it ends, or
+    /// until Ctrl-C
     #[arg(long = "live", id = "live", value_name = "ID", conflicts_with_all = ["trace", "picture"])]
     pub id: Option<u64>,
     /// With --live: address of the coordinator for clients
@@ -62,8 +64,7 @@ async fn watch(source: &Source, id: u64, every: Duration) -> Result<Explained, F
         return Err(Failure::argument("--live", "a coflow that has not ended", found));
     }
     let name = named(&status);
-    let unseen = Doing { kind: Kind::Unseen, coflow: None, port: None, why: None };
-    let mut parts = vec![part(&unseen, 0.0, about.now_s - status.arrival_s)];
+    let mut parts = before(source, &status, about.now_s).await;
     output::note(&format!("watches {name} until it ends; Ctrl-C ends it before"));
     let mut end = std::pin::pin!(process::asked_to_end());
     let (begin, mut last_s) = (Instant::now(), 0.0);
@@ -95,6 +96,51 @@ async fn watch(source: &Source, id: u64, every: Duration) -> Result<Explained, F
         parent: None,
         parts,
     })
+}
+
+/// What the coflow did from its arrival until now, as the coordinator has recorded it.
+async fn before(source: &Source, status: &CoflowStatus, now_s: f64) -> Vec<ExplainedPart> {
+    let unseen = Doing { kind: Kind::Unseen, coflow: None, port: None, why: None };
+    // An earlier version records nothing.
+    let recorded = recorded(source, status.id).await.ok().flatten();
+    let mut parts = Vec::new();
+    let (arrival_s, mut seen_s) = (status.arrival_s, status.arrival_s);
+    for did in recorded.into_iter().flat_map(|it| it.did) {
+        let until_s = did.until_s.min(now_s);
+        if until_s > seen_s {
+            let from_s = did.from_s.max(seen_s);
+            add(&mut parts, part(&unseen, seen_s - arrival_s, from_s - arrival_s));
+            let doing = told(source, did.doing).await;
+            add(&mut parts, part(&doing, from_s - arrival_s, until_s - arrival_s));
+            seen_s = until_s;
+        }
+    }
+    add(&mut parts, part(&unseen, seen_s - arrival_s, now_s - arrival_s));
+    parts.retain(|part| part.s > 0.0);
+    parts
+}
+
+/// What the coordinator says that the coflow does, in the words of an explanation.
+async fn told(source: &Source, doing: covey_api::Doing) -> Doing {
+    let (kind, why) = kind(&doing.what);
+    let coflow = match doing.behind {
+        Some(id) => Some(name(source, id).await),
+        None => None,
+    };
+    let port = doing.port.zip(doing.direction);
+    Doing { kind, coflow, port: port.map(|(port, way)| format!("port {port} {way}")), why }
+}
+
+/// What a time goes to in which the coflow does this, and what it is that is unused.
+fn kind(what: &str) -> (Kind, Option<String>) {
+    match what {
+        "sending" => (Kind::Sending, None),
+        "behind" => (Kind::Waiting, None),
+        "policy" => (Kind::Paced, None),
+        "stalled" => (Kind::Away, None),
+        "open" | "parents" => (Kind::Start, None),
+        other => (Kind::Idle, Some(other.to_owned())),
+    }
 }
 
 /// A part of the time from `from_s` to `until_s` since the arrival.
@@ -135,25 +181,18 @@ async fn doing(source: &Source, status: &CoflowStatus) -> Result<Doing, Failure>
     let Some(it) = waiting.items.into_iter().find(|it| it.coflow == id) else {
         return Ok(none(Kind::Undecided, None));
     };
-    Ok(match &*it.why {
-        "behind" => {
-            let full: Option<&FullLink> = it.behind.first();
-            let first = full.and_then(|link| link.coflows.first());
-            Doing {
-                kind: Kind::Waiting,
-                coflow: match first {
-                    Some(first) => Some(name(source, *first).await),
-                    None => None,
-                },
-                port: full.map(|link| format!("port {} {}", link.port, link.direction)),
-                why: None,
-            }
-        }
-        "policy" => none(Kind::Paced, None),
-        "stalled" => none(Kind::Away, None),
-        "open" => none(Kind::Start, None),
-        other => none(Kind::Idle, Some(other.to_owned())),
-    })
+    let link: Option<&FullLink> = it.behind.first();
+    Ok(told(
+        source,
+        covey_api::Doing {
+            what: it.why.clone(),
+            layer: it.layer,
+            behind: link.and_then(|link| link.coflows.first().copied()),
+            port: link.map(|link| link.port),
+            direction: link.map(|link| link.direction.clone()),
+        },
+    )
+    .await)
 }
 
 /// The name of another coflow; its number, if it has gone.

@@ -12,6 +12,7 @@ mod log_limit;
 mod measured;
 mod overview;
 mod process;
+mod recording;
 mod relay;
 mod screen;
 mod serve;

@@ -1,10 +1,13 @@
 //! `covey status`: the state of a coordinator.
 
+use std::path::PathBuf;
+
 use clap::Args;
 
 use crate::failure::Failure;
 use crate::live::overview::{Amount, Order, Source, lines};
 use crate::live::process::{self, CLIENTS, Shown};
+use crate::live::recording::{recording, write};
 use crate::live::settings::ONCE;
 use crate::output;
 use crate::quantity;
@@ -14,7 +17,8 @@ use crate::quantity;
 #[command(after_help = "\
 Examples:
   covey status
-  covey status --coordinator 10.0.0.1:7420 --credentials covey-client --json")]
+  covey status --coordinator 10.0.0.1:7420 --credentials covey-client --json
+  covey status --trace-out run.pftrace")]
 pub struct Status {
     /// Address of the coordinator for clients
     #[arg(long, value_name = "ADDRESS", default_value = CLIENTS)]
@@ -24,6 +28,10 @@ pub struct Status {
     /// Maximum number of coflows, of agents and of relays to list
     #[arg(long, value_name = "N", default_value_t = 20)]
     limit: usize,
+    /// Also write what happened in the last five minutes as a trace for Perfetto's viewer,
+    /// ui.perfetto.dev
+    #[arg(long, value_name = "FILE.pftrace", help_heading = ONCE)]
+    trace_out: Option<PathBuf>,
     /// Print one JSON object instead of text
     #[arg(long, help_heading = ONCE)]
     json: bool,
@@ -33,8 +41,17 @@ impl Status {
     /// Runs the command.
     pub fn run(self) -> Result<(), Failure> {
         let limit = quantity::within("--limit", self.limit, 1..=1000)?;
+        if let Some(file) = &self.trace_out {
+            output::check_format("--trace-out", file, &["pftrace", "perfetto-trace", "pb"])?;
+        }
         let source = Source::of(&self.coordinator, self.shown)?;
-        let facts = process::runtime_here()?.block_on(source.ask(limit)).map_err(Failure::Other)?;
+        let runtime = process::runtime_here()?;
+        let facts = runtime.block_on(source.ask(limit)).map_err(Failure::Other)?;
+        if let Some(file) = &self.trace_out {
+            let about = runtime.block_on(source.change("GET", "/v1/coordinator"))?;
+            let found = runtime.block_on(recording(&source))?;
+            output::write(file, |out| write(&about, &found, out))?;
+        }
         output::print(|out| {
             if self.json {
                 return writeln!(out, "{}", facts.json());

@@ -1,5 +1,6 @@
 //! What `covey status` and `covey top` show of a coordinator.
 
+use std::fs;
 use std::io::{Read, Write};
 use std::process::{Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
@@ -109,6 +110,62 @@ fn is_explained(folder: &TestFolder, coordinator: &Coordinator) {
 }
 
 #[test]
+fn the_last_minutes_are_recorded() {
+    let folder = TestFolder::new();
+    let coordinator = Coordinator::new(&folder, &["--policy", "sebf", "--port-rate", "8mbps"]);
+    let address = coordinator.clients.to_string();
+    block_on(async {
+        let token = token(&folder);
+        for port in [0, 1] {
+            Fluid::of(3e6).join(coordinator.agents, &token, port);
+        }
+        let mut client = coordinator.client(&folder).await;
+        until(10, "agents join", async || joined(&mut client).await == 2).await;
+        for (name, bytes) in [("small\u{1b}[31m", 3e6), ("large", 6e6)] {
+            let spec = json!({"name": name, "flows": [{"src": 0, "dst": 1, "bytes": bytes}]});
+            let answer = client.ask("POST", "/v1/coflows", &[], spec.to_string()).await.unwrap();
+            assert_eq!(answer.status, 201);
+        }
+        let mut all = json!(null);
+        until(10, "the first ends", async || {
+            all = client.get("/v1/recording").await.unwrap().json();
+            all["items"][1]["end_s"].is_number()
+        })
+        .await;
+        let [large, small] = [&all["items"][0], &all["items"][1]];
+        assert_eq!((&small["id"], &small["did"][0]["what"]), (&json!(0), &json!("sending")));
+        assert_eq!((&small["sent"][0]["port"], &small["sent"][0]["rate"]), (&json!(0), &json!(1e6)));
+        let waits = large["did"].as_array().unwrap().iter().find(|did| did["what"] == "behind");
+        let waits = waits.unwrap_or_else(|| panic!("it waited: {all}"));
+        assert_eq!((&waits["behind"], &waits["port"]), (&json!(0), &json!(0)));
+        for wrong in ["?limit=0", "?cursor=x", "?state=all"] {
+            let answer = client.get(&format!("/v1/recording{wrong}")).await.unwrap();
+            assert_eq!(answer.status, 400, "{wrong}");
+        }
+
+        // An explanation that begins now knows of it.
+        let text = folder.results(&asking("explain", &address, &["--live", "1", "--json"]));
+        let explained: Value = serde_json::from_str(&text).unwrap();
+        let parts = explained["parts"].as_array().unwrap();
+        let of = |kind: &str| -> f64 {
+            let of_kind = parts.iter().filter(|part| part["kind"] == kind);
+            of_kind.map(|part| part["s"].as_f64().unwrap()).sum()
+        };
+        assert!(of("waiting") > 1.0 && of("unseen") < 2.0, "{text}");
+        let cct_s = explained["cct_s"].as_f64().unwrap();
+        let all_s: f64 = parts.iter().map(|part| part["s"].as_f64().unwrap()).sum();
+        assert!((all_s - cct_s).abs() < 1e-9, "{text}");
+
+        let refusal = folder.refusal(&asking("status", &address, &["--trace-out", "run.txt"]));
+        assert!(refusal.contains("--trace-out"), "{refusal}");
+        folder.results(&asking("status", &address, &["--trace-out", "run.pftrace"]));
+        let trace = fs::read(folder.path("run.pftrace")).unwrap();
+        let has = |text: &str| trace.windows(text.len()).any(|it| it == text.as_bytes());
+        assert!(has("small\u{fffd}[31m (0)") && has("large (1)") && has("capacity in use"));
+    });
+}
+
+#[test]
 fn the_page_says_the_same_in_a_browser() {
     let folder = TestFolder::new();
     let coordinator = Coordinator::new(&folder, &SLOW);
@@ -130,6 +187,7 @@ fn the_page_says_the_same_in_a_browser() {
             "1 of 1 flows stalled: the agent of port 3 is lost",
             "open: it waits for flows",
             "3 of 4",
+            "The last five minutes of 4 coflows",
             "&lt;b id=bad&gt;bold",
             "80 kbps",
         ] {

@@ -14,6 +14,7 @@ mod memory;
 mod openings;
 mod owners;
 mod pieces;
+mod recording;
 mod sparing;
 mod tenants;
 mod turns;
