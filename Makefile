@@ -83,8 +83,9 @@ playground: ## Build the page that simulates in a browser into dist/playground, 
 	cargo build --locked --release --package covey --no-default-features
 	scripts/browser.sh scripts/playground-test.mjs dist/playground $(CARGO_TARGET_DIR)/release/covey
 
-pages: ## Try the timelines of a comparison's page in headless Chromium; needs npm and Chromium (COVEY names a program)
-	$(if $(COVEY),,cargo build --locked --release --package covey --no-default-features)
+pages: ## Try the timelines of a comparison and the coordinator's page in headless Chromium; needs npm and Chromium (COVEY names a program)
+	$(if $(COVEY),,cargo build --locked --release --package covey)
+	scripts/browser.sh scripts/coordinator-page-test.mjs $(or $(COVEY),$(CARGO_TARGET_DIR)/release/covey)
 	scripts/browser.sh scripts/timelines-test.mjs $(or $(COVEY),$(CARGO_TARGET_DIR)/release/covey)
 
 site: ## Build the documentation with search, and with the playground if it was built, into dist/site

@@ -59,7 +59,9 @@ pub use columns::{Column, Values, per_coflow, per_flow};
 pub use comparison::{Comparison, JctSpeedup, Speedup};
 pub use csv::{write_per_coflow_csv, write_per_flow_csv, write_per_link_csv};
 pub use error::Error;
-pub use explained::{Explained, ExplainedPart, ExplainedReason, Explanations};
+pub use explained::{
+    Explained, ExplainedPart, ExplainedReason, Explanations, Moment, UsedBy, UsedPort,
+};
 pub use figure::{Figure, Plot};
 pub use file::{check_writable, write_file_atomically};
 pub use html::{

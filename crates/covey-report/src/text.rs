@@ -23,6 +23,9 @@ impl fmt::Display for Comparison {
         if self.summaries().len() > 1 && base.coflows > 1 {
             writeln!(out, "{}", wrapped(&self.certainty().to_string()))?;
         }
+        if let Some(best) = best_of_each_kind(self.summaries()) {
+            writeln!(out, "{}", wrapped(&best))?;
+        }
         if let Some(bound) = bound(self.summaries()) {
             writeln!(out, "Lower bound of the mean CCT: {bound}.")?;
         }
@@ -38,6 +41,19 @@ impl fmt::Display for Comparison {
         }
         writeln!(out, "Trace {}: {}.", base.trace, load(base))
     }
+}
+
+/// The best policy of those that know sizes beforehand, and of those that do not, if there are
+/// both.
+fn best_of_each_kind(summaries: &[Summary]) -> Option<String> {
+    let best = |knows: bool| {
+        let of_kind = || summaries.iter().filter(|it| it.knows_sizes == Some(knows));
+        let best = of_kind().min_by(|a, b| a.cct_s.mean.total_cmp(&b.cct_s.mean))?;
+        let all: Vec<&str> = of_kind().map(|it| it.label.as_str()).collect();
+        Some(format!("{} has the lowest mean CCT of {}", best.label, all.join(", ")))
+    };
+    let (with, without) = (best(true)?, best(false)?);
+    Some(format!("With sizes known beforehand {with}; without, {without}."))
 }
 
 impl Table {

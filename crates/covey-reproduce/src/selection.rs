@@ -46,7 +46,11 @@ impl Selection {
         };
         let places = all.iter().filter_map(|item| item.place.strip_prefix(kind));
         let known = places.collect::<Vec<_>>().join(", ");
-        Err(Error::argument(argument, format!("one of {known} for {paper}"), format!("'{found}'")))
+        let expected = match known.is_empty() {
+            true => format!("none, as {paper} has no {argument}s to reproduce"),
+            false => format!("one of {known} for {paper}"),
+        };
+        Err(Error::argument(argument, expected, format!("'{found}'")))
     }
 }
 

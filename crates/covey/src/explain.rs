@@ -1,11 +1,13 @@
-//! `covey explain`: how completion times came about.
+//! `covey explain`: how completion times came about, and what ports carry at a time.
 
 use std::path::PathBuf;
+use std::sync::{Arc, Mutex};
 
 use clap::Args;
 use covey_core::suggest::{did_you_mean, nearest};
-use covey_experiment::{Experiment, Scene, Setup};
-use covey_report::{Explained, Explanations, write_json};
+use covey_experiment::{Experiment, Scene, Setup, cores};
+use covey_report::{Explained, Explanations, Moment, write_json};
+use covey_sim::Timeline;
 use covey_trace::Workload;
 use covey_trace::results::Outcome;
 
@@ -13,7 +15,11 @@ use crate::experiment::Arguments;
 use crate::failure::Failure;
 use crate::output;
 use crate::progress::Bar;
+use crate::quantity;
 use crate::simulate::only;
+
+/// The times that `--at` may be.
+const AT: [&str; 2] = ["0s", "1000000h"];
 
 /// The number of coflows that are explained if none is named.
 const SLOWEST: usize = 3;
@@ -27,6 +33,7 @@ Examples:
   covey explain trace.txt --policy covey --slowest 10 --compare fair
   covey explain trace.txt --policy sebf --coflow 17 --json
   covey explain trace.txt --coflow 17 --picture why.svg
+  covey explain trace.txt --policy aalo --at 300s
   covey explain --live 17 --coordinator 10.0.0.1:7420 --credentials covey-client
 The parts of a completion time add up to it. docs/command-line.md says what each means.")]
 pub struct Explain {
@@ -42,6 +49,9 @@ pub struct Explain {
     /// Another policy, under which the same coflows are explained
     #[arg(long, value_name = "NAME[:key=value,…]")]
     compare: Option<String>,
+    /// Instead of coflows: say which ports were full at this time of the trace, and by whom
+    #[arg(long, value_name = "TIME", conflicts_with_all = ["coflow", "slowest", "compare", "picture"])]
+    at: Option<String>,
     #[command(flatten)]
     setup: Arguments,
     #[cfg(feature = "live")]
@@ -73,6 +83,7 @@ impl Explain {
         for spec in &specs {
             setup.contender(spec)?;
         }
+        let at_s = self.at.as_ref().map(|at| quantity::time_within("--at", at, AT)).transpose()?;
         if self.slowest == Some(0) {
             return Err(Failure::argument("--slowest", "at least 1", "0"));
         }
@@ -85,6 +96,9 @@ impl Explain {
             return Err(Failure::argument("--sim", expected, "another"));
         }
         let scene = self.setup.open()?;
+        if let Some(at_s) = at_s {
+            return self.moment(&setup, &scene, at_s);
+        }
         if !scene.workload.is_static() {
             let expected = "a trace without events and attempts, whose flows keep their paths";
             return Err(Failure::argument("TRACE", expected, "some"));
@@ -96,6 +110,22 @@ impl Explain {
             output::write(file, |out| out.write_all(picture.as_bytes()))?;
         }
         print(&explanations, self.json)
+    }
+
+    /// What the ports carry at a time.
+    fn moment(&self, setup: &Setup, scene: &Scene, at_s: f64) -> Result<(), Failure> {
+        let timeline = Arc::<Mutex<Timeline>>::default();
+        let contender = setup.contender(&self.policy)?;
+        let contender = contender.watched_by(Box::new(Arc::clone(&timeline)));
+        for run in self.setup.run(scene, vec![contender], false, cores())? {
+            let timeline = timeline.lock().map(|mut it| std::mem::take(&mut *it));
+            let spans = timeline.unwrap_or_default().into_spans();
+            let moment = Moment::of(&run, scene.network.fabric(), &spans, at_s);
+            output::print(|out| {
+                if self.json { write_json(&moment, out) } else { write!(out, "{moment}") }
+            })?;
+        }
+        Ok(())
     }
 
     fn explain(

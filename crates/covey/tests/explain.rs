@@ -95,3 +95,28 @@ fn what_cannot_be_explained_is_refused() {
         "TRACE: expected a trace without events and attempts, whose flows keep their paths, found some"
     );
 }
+
+#[test]
+fn what_the_ports_carry_at_a_time_is_told() {
+    let folder = folder();
+    let at = |time: &'static str| ["explain", "queue.jsonl", "--policy", "sebf", "--at", time];
+    let text = folder.results(&at("2s"));
+    let expected = "At 2.000 s under sebf, from 1.000 s to 4.000 s: 2 coflows present, 1 sending; \
+                    2 of 4 links of ports full.\n";
+    assert!(text.starts_with(expected), "{text}");
+    assert!(text.contains("store up       100  report-7 (100 %)\n"), "{text}");
+    let found = json(&folder, &["--policy", "fair", "--at", "2s"]);
+    let store = &found["ports"][0];
+    assert_eq!((&store["port"], &store["used"]), (&"store up".into(), &1.0.into()));
+    let by = |k: usize| (&store["coflows"][k]["coflow"], &store["coflows"][k]["used"]);
+    assert_eq!(by(0), (&"backup".into(), &0.5.into()));
+    assert_eq!(by(1), (&"report-7".into(), &0.5.into()));
+    // Nothing is left in the end, and then nobody sends.
+    let text = folder.results(&at("100s"));
+    assert!(text.contains(" s on: 0 coflows present, 0 sending; 0 of 4 links"), "{text}");
+    for wrong in ["-1s", "2", "soon"] {
+        assert!(folder.refusal(&at(wrong)).contains("--at"), "{wrong}");
+    }
+    let both = ["explain", "queue.jsonl", "--at", "2s", "--coflow", "backup"];
+    assert!(folder.refusal(&both).contains("cannot be used with"));
+}

@@ -1,7 +1,11 @@
-//! How completion times came about: with names, for people and programs.
+//! How completion times came about, and what ports carry at a time: with names, for people and
+//! programs.
 
+mod moment;
 mod picture;
 mod words;
+
+pub use moment::{Moment, UsedBy, UsedPort};
 
 use crate::Run;
 use covey_core::{Fabric, LinkId, Unit};

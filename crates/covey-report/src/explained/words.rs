@@ -176,7 +176,7 @@ fn compared(explained: &[Explained], out: &mut fmt::Formatter<'_>) -> fmt::Resul
 }
 
 /// Rows with columns that line up, numbers at the right.
-fn align(
+pub(super) fn align(
     rows: &[impl AsRef<[String]>],
     is_number: impl Fn(usize) -> bool,
     out: &mut fmt::Formatter<'_>,
