@@ -114,7 +114,7 @@ impl Explain {
 
     /// What the ports carry at a time.
     fn moment(&self, setup: &Setup, scene: &Scene, at_s: f64) -> Result<(), Failure> {
-        let timeline = Arc::<Mutex<Timeline>>::default();
+        let timeline = Arc::new(Mutex::new(Timeline::at_both_ends()));
         let contender = setup.contender(&self.policy)?;
         let contender = contender.watched_by(Box::new(Arc::clone(&timeline)));
         for run in self.setup.run(scene, vec![contender], false, cores())? {

@@ -104,7 +104,7 @@ fn what_the_ports_carry_at_a_time_is_told() {
     let expected = "At 2.000 s under sebf, from 1.000 s to 4.000 s: 2 coflows present, 1 sending; \
                     2 of 4 links of ports full.\n";
     assert!(text.starts_with(expected), "{text}");
-    assert!(text.contains("store up       100  report-7 (100 %)\n"), "{text}");
+    assert!(text.contains("store up         100  report-7 (100 %)\n"), "{text}");
     let found = json(&folder, &["--policy", "fair", "--at", "2s"]);
     let store = &found["ports"][0];
     assert_eq!((&store["port"], &store["used"]), (&"store up".into(), &1.0.into()));

@@ -61,6 +61,20 @@ fn coflows_are_found_where_none_is_named() {
     let ran = folder.covey(&["compare", "flows.csv", "--columns", map, "--policies", "fair"]);
     assert_eq!(ran.status, Some(0), "{}", ran.err);
     assert!(ran.err.starts_with("flows.csv: no flow names its coflow: "), "{}", ran.err);
+    assert!(ran.err.contains("--columns coflow=COLUMN says which"), "{}", ran.err);
+}
+
+#[test]
+fn one_named_column_is_enough_where_the_others_have_common_names() {
+    let folder = TestFolder::new();
+    folder.write("jobs.csv", "start,src,dst,bytes,job\n0,a,b,1000000,one\n1,a,c,2000000,two\n");
+    let ran =
+        folder.covey(&["compare", "jobs.csv", "--columns", "coflow=job", "--policies", "fair"]);
+    assert_eq!(ran.status, Some(0), "{}", ran.err);
+    assert!(
+        ran.err.contains("columns taken by their names: start=start,src=src,dst=dst,bytes=bytes")
+    );
+    assert!(ran.out.contains("2 coflows"), "{}", ran.out);
 }
 
 #[test]

@@ -1,14 +1,17 @@
 //! How completion times came about, and what ports carry at a time: with names, for people and
 //! programs.
 
+mod align;
+mod links;
 mod moment;
 mod picture;
 mod words;
 
+pub(crate) use links::link_name;
 pub use moment::{Moment, UsedBy, UsedPort};
 
 use crate::Run;
-use covey_core::{Fabric, LinkId, Unit};
+use covey_core::{Fabric, Unit};
 use covey_trace::Workload;
 use covey_trace::results::{Explanation, Kind, Reason};
 use serde::{Serialize, Serializer};
@@ -138,16 +141,6 @@ impl ExplainedReason {
             Unit::Number => None,
         };
         ExplainedReason { by: criterion.name.to_owned(), unit, value: criterion.value, own }
-    }
-}
-
-/// The name of a link: by the host where the trace names it.
-pub(crate) fn link_name(workload: &Workload, fabric: &Fabric, link: LinkId) -> String {
-    let host = fabric.port_of(link).and_then(|port| workload.host(port.0));
-    match host {
-        Some(host) if fabric.egress_links().contains(&link.index()) => format!("{host} up"),
-        Some(host) => format!("{host} down"),
-        None => fabric.link_name(link),
     }
 }
 

@@ -7,8 +7,8 @@ use covey_core::{Fabric, LinkId};
 use covey_trace::results::Span;
 use serde::Serialize;
 
-use super::link_name;
-use super::words::align;
+use super::align::align;
+use super::links::link_name;
 use crate::Run;
 use crate::units::fixed;
 
@@ -114,7 +114,8 @@ impl fmt::Display for Moment {
         let Moment { policy, present, sending, links, .. } = self;
         let (at, from) = (seconds(self.at_s), seconds(self.from_s));
         let full = self.ports.iter().filter(|port| port.used >= FULL).count();
-        let until = self.until_s.map_or_else(|| "on".to_owned(), |s| format!("to {} s", seconds(s)));
+        let until =
+            self.until_s.map_or_else(|| "on".to_owned(), |s| format!("to {} s", seconds(s)));
         writeln!(
             out,
             "At {at} s under {policy}, from {from} s {until}: {present} coflows present, \

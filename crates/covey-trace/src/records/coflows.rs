@@ -35,7 +35,8 @@ pub(crate) fn coflows_of(
         let groups = identify(&records.flows, &Metric::default(), Algorithm::DEFAULT);
         let grouped = Grouped::new(records, groups);
         note(&format!(
-            "no flow names its coflow: {} coflows found in {} flows, confidence {:.3} (docs/identify.md)",
+            "no flow names its coflow: {} coflows found in {} flows, confidence {:.3} (docs/identify.md); \
+             --columns coflow=COLUMN says which column names them",
             grouped.groups.len(),
             records.flows.len(),
             confidence(&records.flows)

@@ -40,10 +40,10 @@ const SEPARATORS: [(&str, char); 5] =
 ///
 /// The keys are `start`, `src` and `dst`, and `end` or `duration`, `sport`, `dport`, `proto`,
 /// `bytes`, `bytes_back`, `coflow` (or `label`), `flags` and `exporter`; each names a column,
-/// whatever its case. If one of the first three is not given, a column with a common name stands
-/// for it. `unit` is that of `start` and `end`: `s`, `ms`, `us` or `ns`, `iso`, `dmy` or `mdy` (a
-/// date with slashes, the day or the month first); without it, dates in ISO 8601 are read, and
-/// numbers whose size tells the unit. `duration_unit` is `s` unless `unit` is a finer one.
+/// whatever its case. If one of the first three or `bytes` is not given, a column with a common
+/// name stands for it. `unit` is that of `start` and `end`: `s`, `ms`, `us` or `ns`, `iso`, `dmy`
+/// or `mdy` (a date with slashes, the day or the month first); without it, dates in ISO 8601 are
+/// read, and numbers whose size tells the unit. `duration_unit` is `s` unless `unit` is finer.
 /// `counters` is `delta` or `total`. `separator` is `comma`, `semicolon`, `tab`, `pipe` or `space`;
 /// without it, the header decides. `header` has the names of the columns, between blanks, of a
 /// table without a header.
@@ -197,7 +197,10 @@ impl Columns {
         if self.columns.is_empty() {
             all.take_common(location, &header, &COLUMNS, draft)?;
         } else {
-            let missing = NEEDED.into_iter().filter(|key| self.name(key).is_none());
+            // Bytes are no need of `identify`, but of all that sends them.
+            let has_bytes = common_names::columns("bytes", header.names()).len() == 1;
+            let wanted = NEEDED.into_iter().chain(has_bytes.then_some("bytes"));
+            let missing = wanted.filter(|key| self.name(key).is_none());
             all.take_common(location, &header, &missing.collect::<Vec<_>>(), draft)?;
         }
         all.layout_of_named(location, header)

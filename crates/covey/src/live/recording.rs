@@ -60,7 +60,8 @@ pub fn write(about: &CoordinatorStatus, recording: &Recording, out: impl Write) 
     let outcome = Outcome { coflows: coflows.iter().map(outcome).collect(), ..Outcome::default() };
     let info = RunInfo { policy: about.policy.clone(), ..RunInfo::default() };
     let run = Run::new(&workload, outcome, info).map_err(io::Error::other)?;
-    let sent = (0..).zip(&coflows).flat_map(|(coflow, it)| it.sent.iter().map(move |s| (coflow, s)));
+    let sent =
+        (0..).zip(&coflows).flat_map(|(coflow, it)| it.sent.iter().map(move |s| (coflow, s)));
     let spans: Vec<Span> = sent
         .map(|(coflow, sent)| Span {
             coflow,

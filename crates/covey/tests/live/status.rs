@@ -134,7 +134,10 @@ fn the_last_minutes_are_recorded() {
         .await;
         let [large, small] = [&all["items"][0], &all["items"][1]];
         assert_eq!((&small["id"], &small["did"][0]["what"]), (&json!(0), &json!("sending")));
-        assert_eq!((&small["sent"][0]["port"], &small["sent"][0]["rate"]), (&json!(0), &json!(1e6)));
+        assert_eq!(
+            (&small["sent"][0]["port"], &small["sent"][0]["rate"]),
+            (&json!(0), &json!(1e6))
+        );
         let waits = large["did"].as_array().unwrap().iter().find(|did| did["what"] == "behind");
         let waits = waits.unwrap_or_else(|| panic!("it waited: {all}"));
         assert_eq!((&waits["behind"], &waits["port"]), (&json!(0), &json!(0)));
@@ -144,7 +147,9 @@ fn the_last_minutes_are_recorded() {
         }
 
         // An explanation that begins now knows of it.
-        let text = folder.results(&asking("explain", &address, &["--live", "1", "--json"]));
+        let ran = folder.covey(&asking("explain", &address, &["--live", "1", "--json"]));
+        assert_eq!(ran.status, Some(0), "{}", ran.err);
+        let text = ran.out;
         let explained: Value = serde_json::from_str(&text).unwrap();
         let parts = explained["parts"].as_array().unwrap();
         let of = |kind: &str| -> f64 {
@@ -174,6 +179,11 @@ fn the_page_says_the_same_in_a_browser() {
         let mut client = coordinator.client(&folder).await;
         let hostile = json!({"name": "<b id=bad>bold", "flows": [], "open": true}).to_string();
         assert_eq!(client.ask("POST", "/v1/coflows", &[], hostile).await.unwrap().status, 201);
+        until(10, "all are seen", async || {
+            let recording: Value = client.get("/v1/recording").await.unwrap().json();
+            recording["items"].as_array().is_some_and(|all| all.len() == 5)
+        })
+        .await;
         let mut stranger = connect(coordinator.clients, b"wrong").await.unwrap();
         let page = stranger.get("/").await.unwrap();
         assert_eq!(page.status, 200);
@@ -187,7 +197,7 @@ fn the_page_says_the_same_in_a_browser() {
             "1 of 1 flows stalled: the agent of port 3 is lost",
             "open: it waits for flows",
             "3 of 4",
-            "The last five minutes of 4 coflows",
+            " of 5 coflows, seen every ",
             "&lt;b id=bad&gt;bold",
             "80 kbps",
         ] {
