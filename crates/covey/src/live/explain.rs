@@ -6,7 +6,7 @@
 use std::time::{Duration, Instant};
 
 use clap::Args;
-use covey_api::{CoflowState, CoflowStatus, CoordinatorStatus, FlowRate, FullLink, Page, Waiting};
+use covey_api::{CoflowState, CoflowStatus, CoordinatorStatus, FullLink, Page, Waiting};
 use covey_report::{Explained, ExplainedPart, ExplainedReason, Explanations};
 use covey_trace::is_printable;
 use covey_trace::results::Kind;
@@ -166,11 +166,7 @@ fn add(parts: &mut Vec<ExplainedPart>, more: ExplainedPart) {
 async fn doing(source: &Source, status: &CoflowStatus) -> Result<Doing, Failure> {
     let id = status.id;
     if status.rate > 0.0 {
-        let path = format!("/v1/schedule?limit=1&cursor={id}.0");
-        let served: Page<FlowRate> = source.change("GET", &path).await?;
-        let first = served.items.first().filter(|flow| flow.coflow == id);
-        let port = first.map(|flow| format!("port {} out", flow.src));
-        return Ok(Doing { kind: Kind::Sending, coflow: None, port, why: None });
+        return Ok(Doing { kind: Kind::Sending, coflow: None, port: None, why: None });
     }
     let none = |kind, why| Doing { kind, coflow: None, port: None, why };
     if status.state == CoflowState::Stalled {
