@@ -14,7 +14,8 @@ pub struct Recording {
     /// Seconds between the last two looks. What begins and ends between two is not seen, but for
     /// the arrivals and ends of coflows.
     pub every_s: f64,
-    /// Senders of coflows that one of the looks has left out, because there were too many.
+    /// Senders of coflows that a look since `from_s` has left out, because there were too many: the
+    /// last one that did.
     pub left_out: usize,
     /// Coflows that were present, the latest first.
     pub items: Vec<RecordedCoflow>,

@@ -1,8 +1,9 @@
 //! What coflows did in the last minutes, as looks at them have seen it.
 //!
 //! What is seen at one look is taken to hold until the next one. Arrivals and ends of coflows are
-//! those that the coordinator knows. Memory is bounded: when there is too much, the time that is
-//! remembered gets shorter.
+//! those that the coordinator knows. Memory is bounded: beside what coflows that are present do now
+//! there are so many pieces at most, and when there are more, the time that is remembered gets
+//! shorter.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
@@ -14,8 +15,11 @@ use crate::state::{Look, Seen};
 /// What is older is forgotten, in seconds.
 const KEPT_S: f64 = 300.0;
 
-/// The most pieces of what coflows did and sent, about 20 MB.
+/// The most pieces of what coflows have done and sent, about 20 MB.
 const MAX_PIECES: usize = 200_000;
+
+/// A page has no further coflow when it has so many pieces.
+const PAGE_PIECES: usize = 20_000;
 
 /// The most senders of coflows that a look remembers.
 const MAX_SENDERS: usize = 20_000;
@@ -26,7 +30,8 @@ pub struct Recorder {
     now_s: f64,
     from_s: f64,
     every_s: f64,
-    left_out: usize,
+    /// The senders that a look has left out, the last one that did, and when that was.
+    left_out: (usize, f64),
     /// Numbers from this one on have not been seen.
     next_id: u64,
     coflows: BTreeMap<u64, Kept>,
@@ -63,22 +68,28 @@ impl Recorder {
             max_pieces,
             ..Recorder::default()
         };
-        recorder.add(look);
+        recorder.add(look, look.present().collect());
         recorder
     }
 
-    /// Adds what a later look sees.
-    pub fn add(&mut self, look: &Look) {
+    /// Adds what a later look sees, and has seen of those that are present.
+    pub fn add(&mut self, look: &Look, present: Vec<Seen<'_>>) {
         self.every_s = look.at_s() - self.now_s;
         self.now_s = look.at_s();
-        self.left_out = 0;
-        let mut senders = 0;
+        let (mut senders, mut left_out) = (0, 0);
         let there = self.coflows.iter().filter(|(_, kept)| kept.end_s.is_none());
         let mut gone: BTreeSet<u64> = there.map(|(id, _)| *id).collect();
-        for seen in look.present() {
+        for mut seen in present {
             gone.remove(&seen.id);
+            if senders + seen.sends.len() > MAX_SENDERS {
+                left_out += seen.sends.len();
+                seen.sends.clear();
+            }
             senders += seen.sends.len();
-            self.see(seen, senders <= MAX_SENDERS);
+            self.see(seen);
+        }
+        if left_out > 0 {
+            self.left_out = (left_out, self.now_s);
         }
         for id in gone {
             let end_s = look.gone(id).map_or(self.now_s, |summary| summary.end_s);
@@ -93,7 +104,7 @@ impl Recorder {
         self.forget();
     }
 
-    fn see(&mut self, seen: Seen<'_>, has_room: bool) {
+    fn see(&mut self, seen: Seen<'_>) {
         let now_s = self.now_s;
         let kept = self.coflows.entry(seen.id).or_insert_with(|| Kept::new(&seen));
         // Until now it did what it was last seen to do.
@@ -104,11 +115,7 @@ impl Recorder {
             kept.did.push_back(Did { from_s: now_s, until_s: now_s, doing: seen.doing });
         }
         kept.sends.values_mut().for_each(|sent| sent.until_s = now_s);
-        let mut sends = seen.sends;
-        if !has_room {
-            self.left_out += sends.len();
-            sends.clear();
-        }
+        let sends = seen.sends;
         let goes_on = |port: &u32, sent: &mut Sent| sends.get(port) == Some(&sent.rate);
         let ended = kept.sends.extract_if(.., |port, sent| !goes_on(port, sent));
         kept.sent.extend(ended.map(|(_, sent)| sent));
@@ -138,17 +145,27 @@ impl Recorder {
         self.pieces = self.coflows.values().map(Kept::pieces).sum();
     }
 
-    /// A page: coflows with numbers up to `last`, the latest first.
-    pub fn page(&self, last: u64, limit: usize) -> Recording {
-        let mut found = self.coflows.range(..=last).rev();
-        let items = found.by_ref().take(limit).map(|(id, kept)| kept.recorded(*id)).collect();
+    /// A page: so many coflows with numbers up to `last` at most, the latest first; with what they
+    /// sent, if that is wanted.
+    pub fn page(&self, last: u64, limit: usize, with_sent: bool) -> Recording {
+        let (mut items, mut pieces, mut next) = (Vec::new(), 0, None);
+        for (id, kept) in self.coflows.range(..=last).rev() {
+            if items.len() == limit || pieces >= PAGE_PIECES {
+                next = Some(id.to_string());
+                break;
+            }
+            let recorded = kept.recorded(*id, with_sent);
+            pieces += recorded.did.len() + recorded.sent.len();
+            items.push(recorded);
+        }
+        let (left_out, left_out_s) = self.left_out;
         Recording {
             now_s: self.now_s,
             from_s: self.from_s,
             every_s: self.every_s,
-            left_out: self.left_out,
+            left_out: if left_out_s >= self.from_s { left_out } else { 0 },
             items,
-            next: found.next().map(|(id, _)| id.to_string()),
+            next,
         }
     }
 }
@@ -192,8 +209,10 @@ impl Kept {
         }
     }
 
+    /// The pieces of what it has done, beside what it does now.
     fn pieces(&self) -> usize {
-        1 + self.did.len() + self.sent.len() + self.sends.len()
+        let is_now = usize::from(self.end_s.is_none());
+        1 - is_now + self.did.len().saturating_sub(is_now) + self.sent.len()
     }
 
     fn forget_before(&mut self, from_s: f64) {
@@ -208,7 +227,8 @@ impl Kept {
         }
     }
 
-    fn recorded(&self, id: u64) -> RecordedCoflow {
+    fn recorded(&self, id: u64, with_sent: bool) -> RecordedCoflow {
+        let sent = self.sent.iter().chain(self.sends.values()).filter(|_| with_sent);
         RecordedCoflow {
             id,
             name: self.name.clone(),
@@ -217,7 +237,7 @@ impl Kept {
             arrival_s: self.arrival_s,
             end_s: self.end_s,
             did: self.did.iter().cloned().collect(),
-            sent: self.sent.iter().chain(self.sends.values()).cloned().collect(),
+            sent: sent.cloned().collect(),
         }
     }
 }

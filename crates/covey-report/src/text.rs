@@ -44,13 +44,14 @@ impl fmt::Display for Comparison {
 }
 
 /// The best policy of those that know sizes beforehand, and of those that do not, if there are
-/// both.
+/// several of both.
 fn best_of_each_kind(summaries: &[Summary]) -> Option<String> {
     let best = |knows: bool| {
         let of_kind = || summaries.iter().filter(|it| it.knows_sizes == Some(knows));
         let best = of_kind().min_by(|a, b| a.cct_s.mean.total_cmp(&b.cct_s.mean))?;
         let all: Vec<&str> = of_kind().map(|it| it.label.as_str()).collect();
-        Some(format!("{} has the lowest mean CCT of {}", best.label, all.join(", ")))
+        (all.len() > 1)
+            .then(|| format!("{} has the lowest mean CCT of {}", best.label, all.join(", ")))
     };
     let (with, without) = (best(true)?, best(false)?);
     Some(format!("With sizes known beforehand {with}; without, {without}."))

@@ -5,7 +5,7 @@ use std::sync::{Arc, Mutex};
 
 use clap::Args;
 use covey_core::suggest::{did_you_mean, nearest};
-use covey_experiment::{Experiment, Scene, Setup, cores};
+use covey_experiment::{Experiment, Scene, Setup};
 use covey_report::{Explained, Explanations, Moment, write_json};
 use covey_sim::Timeline;
 use covey_trace::Workload;
@@ -117,7 +117,7 @@ impl Explain {
         let timeline = Arc::new(Mutex::new(Timeline::at_both_ends()));
         let contender = setup.contender(&self.policy)?;
         let contender = contender.watched_by(Box::new(Arc::clone(&timeline)));
-        for run in self.setup.run(scene, vec![contender], false, cores())? {
+        for run in self.setup.run(scene, vec![contender], false, 1)? {
             let timeline = timeline.lock().map(|mut it| std::mem::take(&mut *it));
             let spans = timeline.unwrap_or_default().into_spans();
             let moment = Moment::of(&run, scene.network.fabric(), &spans, at_s);

@@ -31,13 +31,16 @@ pub(super) async fn run(recorder: Arc<Mutex<Recorder>>, commands: mpsc::WeakSend
         let recorder = recorder.clone();
         let began = Instant::now();
         let looked = spawn_blocking(move || {
-            let mut recorder = lock(&recorder);
-            match is_first {
-                true => *recorder = Recorder::new(&look),
-                false => recorder.add(&look),
+            if is_first {
+                *lock(&recorder) = Recorder::new(&look);
+            } else {
+                // Readers wait only while what was seen is taken over.
+                let present = look.present().collect();
+                lock(&recorder).add(&look, present);
             }
         });
-        if looked.await.is_err() {
+        if let Err(error) = looked.await {
+            tracing::error!(%error, "nothing more is recorded of what coflows do");
             return;
         }
         is_first = false;

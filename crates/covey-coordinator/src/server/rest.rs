@@ -309,6 +309,12 @@ fn cursor<T: std::str::FromStr + Default>(text: Option<&str>) -> Result<T, Probl
     text.parse().map_err(|_| bad())
 }
 
+/// A parameter that is `true` or `false`, if the request has it.
+fn flag(others: &mut BTreeMap<String, String>, name: &str) -> Result<Option<bool>, Problem> {
+    let bad = |_| Problem::new(400, "bad parameter", format!("{name}: expected true or false"));
+    others.remove(name).map(|text| text.parse().map_err(bad)).transpose()
+}
+
 fn no_others(others: &BTreeMap<String, String>) -> Result<(), Problem> {
     match others.keys().next() {
         None => Ok(()),
@@ -351,13 +357,7 @@ async fn schedule(State(api): State<Arc<Api>>, query: Asked) -> Response {
 async fn flows(State(api): State<Arc<Api>>, query: Asked) -> Response {
     let request = async {
         let mut query = asked(query)?;
-        let why = match query.others.remove("why").as_deref() {
-            None | Some("false") => false,
-            Some("true") => true,
-            Some(_) => {
-                return Err(Problem::new(400, "bad parameter", "why: expected true or false"));
-            }
-        };
+        let why = flag(&mut query.others, "why")?.unwrap_or(false);
         no_others(&query.others)?;
         let from = cursor(query.cursor.as_deref())?;
         read(&api, List::Flows { from, limit: query.limit, why }).await
@@ -399,14 +399,15 @@ async fn waiting(State(api): State<Arc<Api>>, query: Asked) -> Response {
 /// What coflows did in the last minutes, without a question to the decision thread.
 async fn recording(State(api): State<Arc<Api>>, query: Asked) -> Response {
     let request = async {
-        let query = asked(query)?;
+        let mut query = asked(query)?;
+        let with_sent = flag(&mut query.others, "sent")?.unwrap_or(true);
         no_others(&query.others)?;
         let last = query.cursor.as_deref().map_or(Ok(u64::MAX), |text| cursor(Some(text)))?;
         let permit = api.shared.pages.clone().acquire_owned().await.map_err(|_| stopping())?;
         let recorder = api.shared.recorder.clone();
         let page = spawn_blocking(move || {
             let _permit = permit;
-            let page = lock(&recorder).page(last, query.limit);
+            let page = lock(&recorder).page(last, query.limit, with_sent);
             json(&page)
         });
         page.await.map_err(|_| stopping())

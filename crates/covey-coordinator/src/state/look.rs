@@ -9,7 +9,7 @@ use covey_core::Time;
 use super::coflows::{Coflow, range};
 use super::coordinator::CoordinatorState;
 use super::memory::Summaries;
-use super::waiting::{InForce, Link, Users};
+use super::waiting::{FullLinks, InForce};
 use crate::record::Summary;
 
 /// A copy of what coflows do, which can be looked at beside the coordinator.
@@ -63,8 +63,8 @@ impl Look {
 
     /// Those that are present. This looks at all rates.
     pub fn present(&self) -> impl Iterator<Item = Seen<'_>> {
-        let users = self.in_force.users();
-        range(&self.in_force.present, 0).map(move |(id, coflow)| self.seen(id, coflow, &users))
+        let full = self.in_force.full_links();
+        range(&self.in_force.present, 0).map(move |(id, coflow)| self.seen(id, coflow, &full))
     }
 
     /// A coflow that has gone, unless it is forgotten.
@@ -77,16 +77,17 @@ impl Look {
         self.gone.range(ids).map(|(_, summary)| summary.as_ref())
     }
 
-    fn seen<'a>(&self, id: u64, coflow: &'a Coflow, users: &BTreeMap<Link, Users>) -> Seen<'a> {
+    fn seen<'a>(&self, id: u64, coflow: &'a Coflow, full: &FullLinks) -> Seen<'a> {
         let about = &coflow.about;
         let mut sends = BTreeMap::new();
-        for served in coflow.served.values() {
+        // A flow that has moved may have the rate of none.
+        for served in coflow.served.values().filter(|served| served.rate > 0.0) {
             if let Some(flow) = coflow.flows.get(served.flow) {
                 *sends.entry(flow.src).or_default() += served.rate;
             }
         }
         let doing = if sends.is_empty() {
-            self.waiting(id, coflow, users)
+            self.waiting(id, coflow, full)
         } else {
             let layer = self.in_force.layer(coflow);
             Doing { what: "sending".into(), layer, behind: None, port: None, direction: None }
@@ -102,8 +103,8 @@ impl Look {
         }
     }
 
-    fn waiting(&self, id: u64, coflow: &Coflow, users: &BTreeMap<Link, Users>) -> Doing {
-        let waiting = self.in_force.why(id, coflow, users);
+    fn waiting(&self, id: u64, coflow: &Coflow, full: &FullLinks) -> Doing {
+        let waiting = self.in_force.why(id, coflow, full);
         let link = waiting.behind.into_iter().next();
         Doing {
             what: waiting.why,

@@ -29,8 +29,8 @@ pub(super) enum Link {
     In(u32),
 }
 
-/// What uses a link: the rates of coflows there.
-pub(super) type Users = BTreeMap<u64, f64>;
+/// Links that are full, each with the used part of it.
+pub(super) type FullLinks = BTreeMap<Link, (f64, FullLink)>;
 
 /// What is known of the plan and the rates in force, for all coflows.
 pub(super) struct InForce {
@@ -77,15 +77,16 @@ impl InForce {
         let waiting = range(&self.present, from).filter(|(_, coflow)| coflow.served.is_empty());
         let waiting: Vec<(u64, &Coflow)> = waiting.take(limit + 1).collect();
         let next = waiting.get(limit).map(|(serial, _)| serial.to_string());
-        let all = if waiting.is_empty() { BTreeMap::new() } else { self.users() };
+        let full = if waiting.is_empty() { BTreeMap::new() } else { self.full_links() };
         let items = waiting.into_iter().take(limit);
-        let items = items.map(|(serial, coflow)| self.why(serial, coflow, &all)).collect();
+        let items = items.map(|(serial, coflow)| self.why(serial, coflow, &full)).collect();
         Page { items, next }
     }
 
-    /// What uses each link.
-    pub fn users(&self) -> BTreeMap<Link, Users> {
-        let mut all: BTreeMap<Link, Users> = BTreeMap::new();
+    /// The links that are full. This looks at all rates.
+    pub fn full_links(&self) -> FullLinks {
+        // What uses each link: the rates of coflows there.
+        let mut all: BTreeMap<Link, BTreeMap<u64, f64>> = BTreeMap::new();
         for (serial, coflow) in range(&self.present, 0) {
             for served in coflow.served.values() {
                 let Some(flow) = coflow.flows.get(served.flow) else { continue };
@@ -94,7 +95,26 @@ impl InForce {
                 }
             }
         }
-        all
+        let used = |(link, users): (Link, BTreeMap<u64, f64>)| {
+            let part = users.values().sum::<f64>() / self.capacity(link);
+            (part >= FULL).then(|| (link, (part, self.full_link(link, users))))
+        };
+        all.into_iter().filter_map(used).collect()
+    }
+
+    /// A link that is full, with the coflows that have the highest rates there.
+    fn full_link(&self, link: Link, users: BTreeMap<u64, f64>) -> FullLink {
+        let served = users.len();
+        let mut most: Vec<(u64, f64)> = users.into_iter().collect();
+        most.sort_by(|a, b| b.1.total_cmp(&a.1));
+        let mut coflows: Vec<u64> = most.iter().take(MAX_COFLOWS).map(|(id, _)| *id).collect();
+        let place = |id: u64| self.present.get(&id).map(|coflow| self.place(coflow));
+        coflows.sort_by_key(|&id| (place(id), id));
+        let (port, direction) = match link {
+            Link::Out(port) => (port, "out"),
+            Link::In(port) => (port, "in"),
+        };
+        FullLink { port, direction: Cow::Borrowed(direction), coflows, served }
     }
 
     /// The place of a coflow; the last of all if it has none.
@@ -108,8 +128,8 @@ impl InForce {
         first.map_or(0, |(index, _)| self.layers.of(coflow.policy_flow(index)))
     }
 
-    /// Why a coflow has no rate; `all` are the users of each link.
-    pub fn why(&self, serial: u64, coflow: &Coflow, all: &BTreeMap<Link, Users>) -> Waiting {
+    /// Why a coflow has no rate; `full` are the links that are.
+    pub fn why(&self, serial: u64, coflow: &Coflow, full: &FullLinks) -> Waiting {
         let first = coflow.flows.unfinished().next();
         let layer = self.layer(coflow);
         let place = Some(self.place(coflow)).filter(|place| *place < usize::MAX);
@@ -121,7 +141,7 @@ impl InForce {
         } else if !coflow.waits_for.is_empty() {
             "parents".into()
         } else if stages().any(|stage| stage == Stage::Active) {
-            waiting.behind = self.full_links(coflow, all);
+            waiting.behind = full_of(coflow, full);
             if waiting.behind.is_empty() { "policy".into() } else { "behind".into() }
         } else if stages().any(|stage| stage == Stage::Stalled) {
             waiting.lost = self.lost_ports(coflow);
@@ -130,38 +150,6 @@ impl InForce {
             coflow.flows.why_unused().map_or("written".into(), |why| why.name().into())
         };
         waiting
-    }
-
-    /// The fullest links of a coflow that others fill, fullest first; then by port.
-    fn full_links(&self, coflow: &Coflow, all: &BTreeMap<Link, Users>) -> Vec<FullLink> {
-        let active = coflow.flows.unfinished().filter(|(_, flow)| flow.stage == Stage::Active);
-        let links =
-            active.take(MAX_FLOWS).flat_map(|(_, flow)| [Link::Out(flow.src), Link::In(flow.dst)]);
-        let mut links: Vec<Link> = links.collect();
-        links.sort_unstable();
-        links.dedup();
-        let used = |link: &Link| {
-            let users = all.get(link)?;
-            let part = users.values().sum::<f64>() / self.capacity(*link);
-            (part >= FULL).then_some((*link, part, users))
-        };
-        let mut full: Vec<(Link, f64, &Users)> = links.iter().filter_map(used).collect();
-        // The sort is stable: equals stay in the order of links.
-        full.sort_by(|a, b| b.1.total_cmp(&a.1));
-        let named = |(link, _, users): (Link, f64, &Users)| {
-            let mut most: Vec<(u64, f64)> = users.iter().map(|(id, rate)| (*id, *rate)).collect();
-            most.sort_by(|a, b| b.1.total_cmp(&a.1));
-            let mut coflows: Vec<u64> = most.iter().take(MAX_COFLOWS).map(|(id, _)| *id).collect();
-            let place = |id: u64| self.present.get(&id).map(|coflow| self.place(coflow));
-            coflows.sort_by_key(|&id| (place(id), id));
-            let (port, direction) = match link {
-                Link::Out(port) => (port, "out"),
-                Link::In(port) => (port, "in"),
-            };
-            let direction = Cow::Borrowed(direction);
-            FullLink { port, direction, coflows, served: users.len() }
-        };
-        full.into_iter().take(MAX_LINKS).map(named).collect()
     }
 
     /// Bytes per second of a link.
@@ -182,4 +170,16 @@ impl InForce {
         ports.truncate(MAX_LOST);
         ports
     }
+}
+
+/// The fullest links of a coflow that others fill, fullest first; then by port.
+fn full_of(coflow: &Coflow, full: &FullLinks) -> Vec<FullLink> {
+    let active = coflow.flows.unfinished().filter(|(_, flow)| flow.stage == Stage::Active);
+    let links =
+        active.take(MAX_FLOWS).flat_map(|(_, flow)| [Link::Out(flow.src), Link::In(flow.dst)]);
+    let links: BTreeSet<Link> = links.collect();
+    let mut found: Vec<&(f64, FullLink)> = links.iter().filter_map(|link| full.get(link)).collect();
+    // The sort is stable: equals stay in the order of links.
+    found.sort_by(|a, b| b.0.total_cmp(&a.0));
+    found.into_iter().take(MAX_LINKS).map(|(_, link)| link.clone()).collect()
 }

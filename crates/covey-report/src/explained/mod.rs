@@ -12,7 +12,6 @@ pub use moment::{Moment, UsedBy, UsedPort};
 
 use crate::Run;
 use covey_core::{Fabric, Unit};
-use covey_trace::Workload;
 use covey_trace::results::{Explanation, Kind, Reason};
 use serde::{Serialize, Serializer};
 

@@ -197,8 +197,11 @@ impl Columns {
         if self.columns.is_empty() {
             all.take_common(location, &header, &COLUMNS, draft)?;
         } else {
-            // Bytes are no need of `identify`, but of all that sends them.
-            let has_bytes = common_names::columns("bytes", header.names()).len() == 1;
+            // `identify` needs no bytes; a simulation does.
+            let bytes = common_names::columns("bytes", header.names());
+            let is_named =
+                |name: &str| self.columns.iter().any(|(_, it)| it.eq_ignore_ascii_case(name));
+            let has_bytes = matches!(&bytes[..], [one] if !is_named(one.name));
             let wanted = NEEDED.into_iter().chain(has_bytes.then_some("bytes"));
             let missing = wanted.filter(|key| self.name(key).is_none());
             all.take_common(location, &header, &missing.collect::<Vec<_>>(), draft)?;

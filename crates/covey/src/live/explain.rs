@@ -3,6 +3,7 @@
 //! What the coflow did before is what the coordinator has recorded. From then on the command asks
 //! what it does, again and again. What holds at one answer is taken to hold until the next one.
 
+use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
 use clap::Args;
@@ -57,6 +58,7 @@ struct Doing {
 
 async fn watch(source: &Source, id: u64, every: Duration) -> Result<Explained, Failure> {
     let about: CoordinatorStatus = source.change("GET", "/v1/coordinator").await?;
+    let begin = Instant::now();
     let path = format!("/v1/coflows/{id}");
     let mut status: CoflowStatus = source.change("GET", &path).await?;
     if status.is_over() {
@@ -64,12 +66,13 @@ async fn watch(source: &Source, id: u64, every: Duration) -> Result<Explained, F
         return Err(Failure::argument("--live", "a coflow that has not ended", found));
     }
     let name = named(&status);
-    let mut parts = before(source, &status, about.now_s).await;
     output::note(&format!("watches {name} until it ends; Ctrl-C ends it before"));
     let mut end = std::pin::pin!(process::asked_to_end());
-    let (begin, mut last_s) = (Instant::now(), 0.0);
+    let mut names = BTreeMap::new();
+    let mut parts = before(source, &status, about.now_s, &mut names).await;
+    let mut last_s = 0.0;
     while !status.is_over() {
-        let doing = doing(source, &status).await?;
+        let doing = doing(source, &status, &mut names).await?;
         let is_asked_to_end = tokio::select! {
             () = tokio::time::sleep(every) => false,
             () = &mut end => true,
@@ -99,7 +102,12 @@ async fn watch(source: &Source, id: u64, every: Duration) -> Result<Explained, F
 }
 
 /// What the coflow did from its arrival until now, as the coordinator has recorded it.
-async fn before(source: &Source, status: &CoflowStatus, now_s: f64) -> Vec<ExplainedPart> {
+async fn before(
+    source: &Source,
+    status: &CoflowStatus,
+    now_s: f64,
+    names: &mut BTreeMap<u64, String>,
+) -> Vec<ExplainedPart> {
     let unseen = Doing { kind: Kind::Unseen, coflow: None, port: None, why: None };
     // An earlier version records nothing.
     let recorded = recorded(source, status.id).await.ok().flatten();
@@ -110,7 +118,7 @@ async fn before(source: &Source, status: &CoflowStatus, now_s: f64) -> Vec<Expla
         if until_s > seen_s {
             let from_s = did.from_s.max(seen_s);
             add(&mut parts, part(&unseen, seen_s - arrival_s, from_s - arrival_s));
-            let doing = told(source, did.doing).await;
+            let doing = told(source, did.doing, names).await;
             add(&mut parts, part(&doing, from_s - arrival_s, until_s - arrival_s));
             seen_s = until_s;
         }
@@ -121,10 +129,20 @@ async fn before(source: &Source, status: &CoflowStatus, now_s: f64) -> Vec<Expla
 }
 
 /// What the coordinator says that the coflow does, in the words of an explanation.
-async fn told(source: &Source, doing: covey_api::Doing) -> Doing {
+/// `names` are those of other coflows that are known already.
+async fn told(
+    source: &Source,
+    doing: covey_api::Doing,
+    names: &mut BTreeMap<u64, String>,
+) -> Doing {
     let (kind, why) = kind(&doing.what);
     let coflow = match doing.behind {
-        Some(id) => Some(name(source, id).await),
+        Some(id) => {
+            if !names.contains_key(&id) {
+                names.insert(id, name(source, id).await);
+            }
+            names.get(&id).cloned()
+        }
         None => None,
     };
     let port = doing.port.zip(doing.direction);
@@ -163,7 +181,11 @@ fn add(parts: &mut Vec<ExplainedPart>, more: ExplainedPart) {
 }
 
 /// What a coflow does now.
-async fn doing(source: &Source, status: &CoflowStatus) -> Result<Doing, Failure> {
+async fn doing(
+    source: &Source,
+    status: &CoflowStatus,
+    names: &mut BTreeMap<u64, String>,
+) -> Result<Doing, Failure> {
     let id = status.id;
     if status.rate > 0.0 {
         return Ok(Doing { kind: Kind::Sending, coflow: None, port: None, why: None });
@@ -178,17 +200,14 @@ async fn doing(source: &Source, status: &CoflowStatus) -> Result<Doing, Failure>
         return Ok(none(Kind::Undecided, None));
     };
     let link: Option<&FullLink> = it.behind.first();
-    Ok(told(
-        source,
-        covey_api::Doing {
-            what: it.why.clone(),
-            layer: it.layer,
-            behind: link.and_then(|link| link.coflows.first().copied()),
-            port: link.map(|link| link.port),
-            direction: link.map(|link| link.direction.clone()),
-        },
-    )
-    .await)
+    let doing = covey_api::Doing {
+        what: it.why.clone(),
+        layer: it.layer,
+        behind: link.and_then(|link| link.coflows.first().copied()),
+        port: link.map(|link| link.port),
+        direction: link.map(|link| link.direction.clone()),
+    };
+    Ok(told(source, doing, names).await)
 }
 
 /// The name of another coflow; its number, if it has gone.

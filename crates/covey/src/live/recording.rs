@@ -24,7 +24,8 @@ pub async fn recording(source: &Source) -> Result<Recording, Failure> {
     while let Some(next) = all.next.take() {
         let more: Recording = source.change("GET", &path(Some(&next), PAGE)).await?;
         all.items.extend(more.items);
-        all.next = more.next;
+        (all.now_s, all.next) = (more.now_s, more.next);
+        all.left_out = all.left_out.max(more.left_out);
     }
     Ok(all)
 }

@@ -50,6 +50,12 @@ impl Status {
         if let Some(file) = &self.trace_out {
             let about = runtime.block_on(source.change("GET", "/v1/coordinator"))?;
             let found = runtime.block_on(recording(&source))?;
+            if found.left_out > 0 {
+                let left_out = found.left_out;
+                output::note(&format!(
+                    "--trace-out: {left_out} senders were too many to be recorded"
+                ));
+            }
             output::write(file, |out| write(&about, &found, out))?;
         }
         output::print(|out| {

@@ -197,7 +197,7 @@ fn the_page_says_the_same_in_a_browser() {
             "1 of 1 flows stalled: the agent of port 3 is lost",
             "open: it waits for flows",
             "3 of 4",
-            " of 5 coflows, seen every ",
+            " of 5 coflows",
             "&lt;b id=bad&gt;bold",
             "80 kbps",
         ] {
