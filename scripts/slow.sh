@@ -10,11 +10,10 @@ live() {
     cargo test --locked --package covey --test live -- --nocapture "$@"
 }
 
-# dead SCRIPT [ARGUMENT…]: kills, stops and hides processes.
+# dead MODULE…: kills, stops and hides processes, the example `shuffle` among them.
 dead() {
-    cargo build --locked --release --package covey --bins
-    cargo build --locked --release --package covey-client --examples
-    "scripts/$1" "$release" "${@:2}"
+    cargo build --locked --release --package covey-client --example shuffle
+    cargo test --locked --release --package covey --test live -- --ignored --nocapture "$@"
 }
 
 case ${1:-} in
@@ -48,14 +47,14 @@ restart) # stop, kill and start a coordinator: 1,000 agents come back, 99,000 co
         cargo test --locked --release --package covey --test live -- --nocapture --test-threads 1 \
         agents_are_back a_start_reads
     ;;
-dead-holders) # kill, stop and cut off applications, and measure the rates of others; the last case needs root
-    dead dead_holders.py
+dead-holders) # kill, stop and cut off applications, and measure the rates of others; two cases need root
+    dead dead_holders dead_hosts
     ;;
 dead-coordinator) # stop, kill and hide the coordinator, and measure what applications lose
-    dead dead_coordinator.py
+    dead dead_coordinator
     ;;
 dead-soak) # kill applications, agents and the coordinator at random for an hour (SOAK_SECONDS=3600)
-    dead dead_soak.py --seconds "${SOAK_SECONDS:-3600}"
+    SOAK_SECONDS=${SOAK_SECONDS:-3600} dead dead_soak
     ;;
 live-fuzz) # send a coordinator valid and invalid requests, and garbage (LIVE_FUZZ_SECONDS=300 of each)
     scripts/live-fuzz.sh "${LIVE_FUZZ_SECONDS:-300}"

@@ -2,8 +2,8 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fs::File;
-use std::io::{BufRead, BufReader};
-use std::net::{IpAddr, SocketAddr};
+use std::io::{BufRead, BufReader, Write};
+use std::net::{IpAddr, SocketAddr, TcpStream};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -146,6 +146,23 @@ pub async fn until(seconds: u64, what: &str, mut is: impl AsyncFnMut() -> bool) 
         assert!(begin.elapsed() < Duration::from_secs(seconds), "{what}: not after {seconds} s");
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// Reads a stream of events until a line that contains `what`. Fails after ten seconds without a
+/// line.
+pub fn watch(coordinator: &Coordinator, token: &[u8], more: &str, what: &str) -> String {
+    let mut stream = TcpStream::connect(coordinator.clients).unwrap();
+    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
+    let token = std::str::from_utf8(token).unwrap();
+    let head = "GET /v1/events HTTP/1.1\r\nHost: covey\r\nAuthorization: Bearer";
+    write!(stream, "{head} {token}\r\n{more}\r\n").unwrap();
+    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("an event in time"));
+    let mut all = String::new();
+    while !all.contains(what) {
+        all += &lines.next().expect("an event");
+        all.push('\n');
+    }
+    all
 }
 
 /// Capacity of a simulated host's link, in bytes per second.

@@ -2,17 +2,16 @@
 
 use std::io::Write;
 use std::os::unix::net::UnixStream;
-use std::process::{Command, Stdio};
 use std::time::Duration;
 
-use covey_api::Client;
 use covey_client::{Client as Application, CoflowSpec, Flow, Incoming, Options, Scheduled};
 use covey_proto::{FlowKey, FromApp, LOCAL_VERSION, Sent, encode};
 use serde_json::Value;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 
 use crate::common::TestFolder;
-use crate::harness::{Coordinator, Killed, agent, block_on, joined, metric, register, until};
+use crate::harness::{block_on, joined, metric, register, until};
+use crate::hosts::{Hosts, signal};
 
 /// The time without bytes after which a flow is idle.
 const TIMES: [&str; 4] = ["--idle-after", "400ms", "--heartbeat", "200ms"];
@@ -50,30 +49,7 @@ impl App {
     }
 }
 
-/// A coordinator with the agents of two hosts.
-struct Hosts {
-    coordinator: Coordinator,
-    agents: Vec<Killed>,
-    client: Client,
-}
-
 impl Hosts {
-    async fn start(folder: &TestFolder, more: &[&str]) -> Hosts {
-        let coordinator = Coordinator::new(folder, more);
-        let client = coordinator.client(folder).await;
-        let mut hosts = Hosts { coordinator, agents: Vec::new(), client };
-        hosts.start_agent(folder, "0").await;
-        hosts.start_agent(folder, "1").await;
-        hosts
-    }
-
-    async fn start_agent(&mut self, folder: &TestFolder, port: &str) {
-        let before = joined(&mut self.client).await;
-        let mut command = agent(folder, &self.coordinator, port, &folder.path("data"));
-        self.agents.push(Killed(command.stderr(Stdio::null()).spawn().expect("covey agent")));
-        until(5, "it joins", async || joined(&mut self.client).await == before + 1).await;
-    }
-
     async fn coflow(&mut self, id: u64) -> Value {
         self.client.get(&format!("/v1/coflows/{id}")).await.expect("an answer").json()
     }
@@ -227,12 +203,6 @@ fn requests_and_open_flows_keep_a_coflow() {
     });
 }
 
-fn signal(process: &Killed, name: &str) {
-    let pid = process.0.id().to_string();
-    let sent = Command::new("kill").args(["-s", name, &pid]).status().expect("kill");
-    assert!(sent.success());
-}
-
 #[test]
 fn an_application_does_not_wait_for_a_hanging_agent_and_is_scheduled_afterwards() {
     let folder = TestFolder::new();
@@ -265,12 +235,12 @@ fn an_application_does_not_wait_for_a_hanging_agent_and_is_scheduled_afterwards(
             flow.write_all(&vec![7; 1 << 20]).await.expect("the other side reads");
             flow.finish().await.expect("all has come");
         };
-        signal(&hosts.agents[0], "STOP");
+        signal(&hosts.agents[0].0, "STOP");
         // The application queries the agent after a second, and waits two seconds for an answer.
         let sent = tokio::time::timeout(Duration::from_secs(8), send(0)).await;
         sent.expect("it does not wait for ever");
         assert_eq!(application.scheduled(), Scheduled::NoAgent);
-        signal(&hosts.agents[0], "CONT");
+        signal(&hosts.agents[0].0, "CONT");
         until(5, "scheduled again", async || application.scheduled() == Scheduled::Yes).await;
         let sent = tokio::time::timeout(Duration::from_secs(8), send(1)).await;
         sent.expect("it is served");

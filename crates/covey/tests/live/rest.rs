@@ -1,13 +1,13 @@
 //! Requests of clients.
 
-use std::io::{BufRead, BufReader};
 use std::process::Command;
-use std::time::Duration;
 
 use serde_json::{Value, json};
 
 use crate::common::TestFolder;
-use crate::harness::{Coordinator, block_on, coflow, connect, metric, register, state, token};
+use crate::harness::{
+    Coordinator, block_on, coflow, connect, metric, register, state, token, watch,
+};
 
 #[test]
 fn coflows_are_registered_read_changed_and_removed() {
@@ -239,23 +239,6 @@ fn a_signal_ends_the_coordinator_in_an_orderly_way() {
         let mut client = coordinator.client(&folder).await;
         assert_eq!(state(&mut client, id).await, "active");
     });
-}
-
-/// Reads a stream of events until a line that contains `what`.
-fn watch(coordinator: &Coordinator, token: &[u8], more: &str, what: &str) -> String {
-    use std::io::Write;
-    let mut stream = std::net::TcpStream::connect(coordinator.clients).unwrap();
-    stream.set_read_timeout(Some(Duration::from_secs(10))).unwrap();
-    let token = std::str::from_utf8(token).unwrap();
-    let head = "GET /v1/events HTTP/1.1\r\nHost: covey\r\nAuthorization: Bearer";
-    write!(stream, "{head} {token}\r\n{more}\r\n").unwrap();
-    let mut lines = BufReader::new(stream).lines().map(|line| line.expect("an event in time"));
-    let mut all = String::new();
-    while !all.contains(what) {
-        all += &lines.next().expect("an event");
-        all.push('\n');
-    }
-    all
 }
 
 #[test]
