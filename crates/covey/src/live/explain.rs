@@ -137,13 +137,15 @@ async fn told(
 ) -> Doing {
     let (kind, why) = kind(&doing.what);
     let coflow = match doing.behind {
-        Some(id) => {
-            if !names.contains_key(&id) {
-                names.insert(id, name(source, id).await);
-            }
-            names.get(&id).cloned()
-        }
         None => None,
+        Some(id) => match names.get(&id) {
+            Some(known) => Some(known.clone()),
+            None => {
+                let asked = name(source, id).await;
+                names.insert(id, asked.clone());
+                Some(asked)
+            }
+        },
     };
     let port = doing.port.zip(doing.direction);
     Doing { kind, coflow, port: port.map(|(port, way)| format!("port {port} {way}")), why }
