@@ -158,6 +158,22 @@ def test_policies_in_files_are_compared_with_others(tmp_path):
     assert json.loads(cargo.stdout)["policy"] == "./Mine.py:LeastServed"
 
 
+def test_a_study_has_policies_in_files(tmp_path):
+    (tmp_path / "tiny.txt").write_text(TINY)
+    (tmp_path / "Mine.py").write_text(MINE)
+    study = 'traces = ["tiny.txt"]\npolicies = ["fair", "./Mine.py:LeastServed,limit=2"]\n'
+    (tmp_path / "study.toml").write_text(study + 'results = "kept.json"\n')
+    ran = run("study", "study.toml", "--json", cwd=tmp_path)
+    assert ran.returncode == 0, ran.stderr
+    rows = json.loads(ran.stdout)["comparisons"][0]["results"]
+    assert [row["label"] for row in rows] == ["fair", "./Mine.py:LeastServed,limit=2"]
+    # What is kept is shown without the file.
+    (tmp_path / "Mine.py").unlink()
+    shown = run("report", "kept.json", cwd=tmp_path)
+    assert shown.returncode == 0, shown.stderr
+    assert "./Mine.py:LeastServed,limit=2" in shown.stdout
+
+
 @pytest.mark.parametrize(
     ("policy", "status", "message"),
     [
