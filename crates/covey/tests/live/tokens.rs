@@ -294,13 +294,19 @@ fn the_audit_log_names_tokens() {
             let body = body.as_bytes().to_vec();
             writers.ask("POST", path, &[], body).await.expect("an answer");
         }
+        // Lines are written in this order, by a thread of their own.
+        let last = "\"action\":\"community\"";
+        until(10, "it is written", async || {
+            let audit = folder.read("audit");
+            audit.ends_with('\n') && audit.contains(last)
+        })
+        .await;
         let tokens = || -> Vec<String> {
             let audit = folder.read("audit");
             let entries = audit.lines().map(|line| serde_json::from_str::<Value>(line).unwrap());
             let registered = entries.filter(|entry| entry["action"] == "register");
             registered.map(|entry| format!("{} {}", entry["token"], entry["status"])).collect()
         };
-        until(10, "it is written", async || tokens().len() == 2).await;
         assert_eq!(tokens(), ["\"writer\" 201", "\"token\" 201"]);
         let audit = folder.read("audit");
         for action in ["keep", "community"] {
