@@ -35,7 +35,6 @@ pub struct Recorder {
     /// Numbers from this one on have not been seen.
     next_id: u64,
     coflows: BTreeMap<u64, Kept>,
-    pieces: usize,
     max_pieces: usize,
 }
 
@@ -131,7 +130,8 @@ impl Recorder {
         loop {
             self.forget_before(from_s);
             let left_s = self.now_s - from_s;
-            if self.pieces <= self.max_pieces || left_s <= 0.0 {
+            let pieces: usize = self.coflows.values().map(Kept::pieces).sum();
+            if pieces <= self.max_pieces || left_s <= 0.0 {
                 return;
             }
             from_s = if left_s > 1.0 { from_s + left_s / 4.0 } else { self.now_s };
@@ -142,7 +142,6 @@ impl Recorder {
         self.from_s = from_s;
         self.coflows.values_mut().for_each(|kept| kept.forget_before(from_s));
         self.coflows.retain(|_, kept| kept.end_s.is_none_or(|end_s| end_s >= from_s));
-        self.pieces = self.coflows.values().map(Kept::pieces).sum();
     }
 
     /// A page: so many coflows with numbers up to `last` at most, the latest first; with what they
