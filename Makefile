@@ -46,8 +46,8 @@ jvm: ## Build and test the client for the JVM and the plug-in for Spark; says so
 slow: ## Run a test that `make test` leaves out because it takes long (WHAT=kills; alone it lists them)
 	@scripts/slow.sh $(WHAT)
 
-measure: ## Make the measurements of a page in docs/ (WHAT=policies, TRACE=file, UPDATE=yes; alone it lists them)
-	@scripts/measure.sh $(WHAT)
+measure: ## Make a measurement of a page in docs/ (WHAT=policies, TRACE=file, UPDATE=yes; alone it lists them)
+	@cargo xtask measure $(WHAT)
 
 lint: ## Check format, lints, documentation and dependencies; a warning is an error
 	cargo fmt --all --check

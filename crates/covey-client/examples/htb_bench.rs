@@ -1,5 +1,5 @@
 //! Measures docs/measurements/client-library.md, rates kept by HTB and priorities by DSCP: flows of
-//! the library from one network namespace to another. scripts/htb-bench.sh makes these, and runs
+//! the library from one network namespace to another. `make measure WHAT=htb` makes these, and runs
 //! it.
 //!
 //!     htb_bench sink ADDRESS

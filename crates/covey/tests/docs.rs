@@ -162,7 +162,7 @@ fn assert_names(what: &str, is_meant: impl Fn(&str) -> bool, exists: impl Fn(&st
 
 /// The files of the sources, by their paths from the top folder.
 fn sources() -> Vec<PathBuf> {
-    let folders = ["crates", "fuzz/fuzz_targets", "python", "scripts"];
+    let folders = ["crates", "fuzz/fuzz_targets", "python", "scripts", "xtask"];
     folders.into_iter().flat_map(files).collect()
 }
 
@@ -222,6 +222,19 @@ fn items_of_the_code_that_pages_name_exist() {
     );
 }
 
+/// Whether `WHAT=what` names a measurement, or a test that takes long.
+fn is_what(target: &str, what: &str) -> bool {
+    let (list, start) = if target == "measure" {
+        // The measurement `testbed-short` is the variant `TestbedShort`.
+        let words = what.split('-').filter_map(|word| word.split_at_checked(1));
+        let variant: String = words.map(|(first, rest)| first.to_uppercase() + rest).collect();
+        ("xtask/src/measure/mod.rs".to_owned(), format!("    {variant}("))
+    } else {
+        (format!("scripts/{target}.sh"), format!("{what}) # "))
+    };
+    fs::read_to_string(top().join(list)).unwrap().lines().any(|line| line.starts_with(&start))
+}
+
 #[test]
 fn make_targets_that_pages_name_exist() {
     let makefile = fs::read_to_string(top().join("Makefile")).unwrap();
@@ -233,16 +246,15 @@ fn make_targets_that_pages_name_exist() {
         let commands = blocks.iter().flat_map(|block| block.text.lines());
         let all = names(page).map(|(_, name)| name).chain(commands);
         let words = |line: &str| {
+            if let Some(line) = line.strip_prefix("cargo xtask measure ") {
+                return Some(("measure".to_owned(), line.split(' ').next().map(str::to_owned)));
+            }
             let line = line.trim_start_matches("sudo ").strip_prefix("make ")?;
             let mut words = line.split_whitespace().map(str::to_owned);
             Some((words.next()?, words.find_map(|it| it.strip_prefix("WHAT=").map(str::to_owned))))
         };
         for (target, what) in all.filter_map(words) {
-            let is_known = what.as_ref().is_none_or(|what| {
-                let script = top().join(format!("scripts/{target}.sh"));
-                let case = format!("{what}) # ");
-                fs::read_to_string(script).unwrap().lines().any(|line| line.starts_with(&case))
-            });
+            let is_known = what.as_ref().is_none_or(|what| is_what(&target, what));
             if !targets.contains(target.as_str()) || !is_known {
                 let what = what.map(|what| format!(" WHAT={what}")).unwrap_or_default();
                 writeln!(wrong, "{}: make {target}{what}", page.path.display()).unwrap();
@@ -334,7 +346,8 @@ fn lines_are_short() {
 #[test]
 fn comments_are_short() {
     let mut long = String::new();
-    for path in files("crates").into_iter().filter(|path| path.extension() == Some("rs".as_ref())) {
+    let sources = ["crates", "xtask"].into_iter().flat_map(files);
+    for path in sources.filter(|path| path.extension() == Some("rs".as_ref())) {
         let text = fs::read_to_string(top().join(&path)).unwrap();
         for (number, line) in (1..).zip(text.lines()) {
             let is_prose = line.trim_start().starts_with("//") && !line.contains(['|', '─']);
