@@ -98,23 +98,21 @@ impl Covey {
         Ok(())
     }
 
-    /// Simulates several times: the run with the least CPU, with the greatest peak of all; or the
-    /// first one that is stopped.
+    /// Simulates several times: the run with the least CPU, and with the greatest peak of all; or
+    /// the first run that is stopped.
     pub fn repeat(&self, runs: u32, trace: &str, policy: &str, more: &[&str]) -> Result<Run> {
-        let mut best = self.simulate(trace, policy, more)?;
-        for _ in 1..runs {
-            if best.is_stopped {
-                break;
+        let mut done = Vec::new();
+        for _ in 0..runs {
+            let run = self.simulate(trace, policy, more)?;
+            if run.is_stopped {
+                return Ok(run);
             }
-            let mut run = self.simulate(trace, policy, more)?;
-            run.peak_mb = run.peak_mb.max(best.peak_mb);
-            if run.is_stopped || run.cpu_s < best.cpu_s {
-                best = run;
-            } else {
-                best.peak_mb = run.peak_mb;
-            }
+            done.push(run);
         }
-        Ok(best)
+        let peak_mb = done.iter().map(|run| run.peak_mb).max();
+        let least = done.into_iter().min_by(|a, b| a.cpu_s.total_cmp(&b.cpu_s));
+        let (run, peak_mb) = least.zip(peak_mb).ok_or("expected at least one run")?;
+        Ok(Run { peak_mb, ..run })
     }
 }
 
