@@ -15,6 +15,7 @@ mod program;
 mod results;
 mod scratch;
 mod table;
+mod traffic;
 
 use std::error::Error;
 use std::process::ExitCode;
@@ -22,6 +23,7 @@ use std::process::ExitCode;
 use clap::{CommandFactory, Parser, Subcommand};
 
 use crate::measure::Measurement;
+use crate::traffic::Traffic;
 
 /// What can fail here: files, programs, and what they print.
 type Result<T = (), E = Box<dyn Error>> = std::result::Result<T, E>;
@@ -48,14 +50,23 @@ enum Task {
         #[command(subcommand)]
         what: Option<Measurement>,
     },
+    /// Send or receive: a process that `measure attach` starts
+    #[command(hide = true)]
+    Traffic {
+        #[command(subcommand)]
+        what: Traffic,
+    },
 }
 
 fn main() -> ExitCode {
-    let Task::Measure { what } = Tasks::parse().task;
-    let done = what.map_or_else(list, |what| {
-        program::outlive_interrupts();
-        what.run()
-    });
+    let done = match Tasks::parse().task {
+        Task::Measure { what: None } => list(),
+        Task::Measure { what: Some(what) } => {
+            program::outlive_interrupts();
+            what.run()
+        }
+        Task::Traffic { what } => what.run(),
+    };
     match done {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {

@@ -1,4 +1,5 @@
-//! Network namespaces, which stand for hosts. They need root and iproute2.
+//! Network namespaces, which stand for hosts. They need root, iproute2
+//! and util-linux.
 
 use std::ffi::OsStr;
 use std::process::Command;
@@ -32,10 +33,10 @@ impl Namespace {
         run(Command::new("ip").args(["-n", &self.name]).args(words.split(' ')))
     }
 
-    /// A command that runs in the namespace.
+    /// A command that runs in the namespace, and within the control groups of the machine.
     pub fn command(&self, program: impl AsRef<OsStr>) -> Command {
-        let mut command = Command::new("ip");
-        command.args(["netns", "exec", &self.name]).arg(program);
+        let mut command = Command::new("nsenter");
+        command.arg(format!("--net=/run/netns/{}", self.name)).arg(program);
         command
     }
 
@@ -53,6 +54,11 @@ impl Namespace {
     pub fn hurry(&self) {
         let _ = self.set("tcp_tso_rtt_log", "0");
     }
+}
+
+/// Runs `tc` for what is in a namespace.
+pub fn tc(namespace: &Namespace, words: &str) -> Result {
+    run(Command::new("tc").args(["-n", &namespace.name]).args(words.split(' ')))
 }
 
 impl Drop for Namespace {
