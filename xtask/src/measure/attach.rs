@@ -3,8 +3,8 @@
 //!
 //! - the part of a processor that `covey attach` takes to watch 1,000 and 10,000 sockets, each of
 //!   which sends a kilobyte every few seconds, with `--observe` and as an agent;
-//! - the time from the moment at which the coordinator sends a schedule until it is in force at
-//!   1,000 sockets that send as fast as they can;
+//! - the time from when the coordinator sends a schedule until it is in force at 1,000 sockets that
+//!   send as fast as they can;
 //! - how fast a flow is that is watched and not scheduled, beside one that is not watched, in pairs.
 
 use std::collections::HashMap;

@@ -123,6 +123,10 @@ impl Bench<'_> {
     /// The means of policies on a trace.
     fn means(&self, trace: &str, policies: &str) -> Result<Means> {
         progress(trace);
+        self.compare(trace, policies)
+    }
+
+    fn compare(&self, trace: &str, policies: &str) -> Result<Means> {
         let options = ["--policies", policies, "--baseline", "covey", "--jobs", "1", "--json"];
         let run = self.covey.run(["compare", trace].into_iter().chain(options))?;
         let results = run.json::<Comparison>()?.results;
@@ -136,6 +140,6 @@ impl Bench<'_> {
         let scratch = Scratch::new()?;
         let file = scratch.path("workload.jsonl")?;
         self.covey.transform(self.trace, command, &file)?;
-        self.means(&file, policies)
+        self.compare(&file, policies)
     }
 }
