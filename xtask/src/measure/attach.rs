@@ -5,7 +5,7 @@
 //!   which sends a kilobyte every few seconds, with `--observe` and as an agent;
 //! - the time from when the coordinator sends a schedule until it is in force at 1,000 sockets that
 //!   send as fast as they can;
-//! - how fast a flow is that is watched and not scheduled, beside one that is not watched, in pairs.
+//! - how fast a flow is that is watched and not scheduled, beside one that is not, in pairs.
 
 use std::collections::HashMap;
 use std::fs::{self, File};
