@@ -87,7 +87,8 @@ fn numbers(text: &str, separator: char) -> Option<[i64; 3]> {
     parts.next().is_none().then_some(three)
 }
 
-/// Seconds that a zone is ahead of UTC: ``, `Z`, `UTC`, `GMT`, `+01:00`, `+0100` or `-01`.
+/// Seconds that a zone is ahead of UTC. A zone is empty, or `Z`, `UTC`, `GMT`, `+01:00`, `+0100` or
+/// `-01`; `None` if it is none of these.
 fn offset_s(zone: &str) -> Option<i64> {
     if zone.is_empty() || ["Z", "UTC", "GMT"].iter().any(|it| it.eq_ignore_ascii_case(zone)) {
         return Some(0);
@@ -96,16 +97,13 @@ fn offset_s(zone: &str) -> Option<i64> {
         Some(digits) => (-1, digits),
         None => (1, zone.strip_prefix('+')?),
     };
-    let digits = digits.replace(':', "");
-    if !digits.bytes().all(|b| b.is_ascii_digit()) {
-        return None;
-    }
-    let number: i64 = digits.parse().ok()?;
-    match digits.len() {
-        2 => Some(sign * number * 3600),
-        4 => Some(sign * (number / 100 * 3600 + number % 100 * 60)),
-        _ => None,
-    }
+    let (hours, rest) = digits.split_at_checked(2)?;
+    let minutes = if rest.is_empty() { "00" } else { rest.strip_prefix(':').unwrap_or(rest) };
+    let below = |text: &str, limit: i64| {
+        let number: i64 = text.parse().ok().filter(|_| text.len() == 2 && is_number(text))?;
+        (number < limit).then_some(number)
+    };
+    Some(sign * (below(hours, 24)? * 3600 + below(minutes, 60)? * 60))
 }
 
 /// Days from the first of January 1970 to a date.
@@ -133,6 +131,9 @@ mod tests {
             ("2024-05-01 12:00:00+02:00", "1714557600"),
             ("2024-05-01t12:00:00 UTC", "1714564800"),
             ("2024-05-01 12:00:00.5 +0200", "1714557600.5"),
+            ("2024-05-01 12:00:00+14", "1714514400"),
+            ("2024-05-01 12:00:00-00:30", "1714566600"),
+            ("2024-05-01 12:00:00+23:59", "1714478460"),
         ] {
             assert_eq!(date_and_time(text), Moment::parse(seconds), "{text}");
         }
@@ -200,6 +201,11 @@ mod tests {
         for text in ["2026-11-25 01:02:03.x", "2026-11-25 01:02:03+é1", "2026-11-25 01:02:03+123"]
         {
             assert_eq!(date_and_time(text), None, "{text}");
+        }
+        for zone in
+            ["+", "+1", "+24", "+01:60", "+0160", "+01:", "+:01", "+0:100", "+01::00", "+-1"]
+        {
+            assert_eq!(date_and_time(&format!("2026-11-25 01:02:03{zone}")), None, "{zone}");
         }
     }
 }
