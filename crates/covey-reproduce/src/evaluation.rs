@@ -9,8 +9,8 @@ use covey_sim::SimError;
 use covey_trace::Workload;
 
 use crate::published::{Paper, papers};
-use crate::report::Report;
-use crate::reproduction::{Reproduction, Scope, items};
+use crate::report::{Method, Report};
+use crate::reproduction::{Reproduction, Scope, items, papers_with};
 use crate::selection::Selection;
 use crate::spark::SparkRuns;
 
@@ -42,9 +42,13 @@ pub fn plan(
 /// If no paper has the name `paper`, or if nothing selected of it was measured there.
 pub fn on_spark(paper: &str, selection: &Selection, runs: SparkRuns) -> Result<Report, Error> {
     let paper = paper_named(paper)?;
-    let all = items(&paper.name, Scope::Spark.method());
+    let all = items(&paper.name, Method::Spark);
     if all.is_empty() {
-        return Err(Error::argument("spark", "swallow", format!("'{}'", paper.name)));
+        return Err(Error::argument(
+            "spark",
+            papers_with(Method::Spark),
+            format!("'{}'", paper.name),
+        ));
     }
     selection.check(&paper.name, all)?;
     let name = format!(

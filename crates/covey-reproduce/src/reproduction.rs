@@ -6,7 +6,7 @@ use covey_trace::Workload;
 
 use crate::item::{Evaluate, Item, Planner, Planning, Section};
 use crate::plan::{HostCodec, Plan, Platform, Results, Run, RunId, RunResult, TraceId};
-use crate::published::Paper;
+use crate::published::{Paper, papers};
 use crate::report::{Counts, ItemReport, Method, Report, resolve};
 use crate::selection::Selection;
 use crate::spark::SparkRuns;
@@ -183,7 +183,8 @@ impl Reproduction {
     }
 }
 
-/// The items of a paper that `method` reproduces, in the order of the paper.
+/// The items of a paper that `method` reproduces, in the order of the paper. None if the paper has
+/// no items of that method, or if no such paper is known: callers make an error of that.
 pub fn items(paper: &str, method: Method) -> &'static [Item] {
     match (paper, method) {
         ("philae", Method::Simulation) => philae::ITEMS,
@@ -201,6 +202,13 @@ pub fn items(paper: &str, method: Method) -> &'static [Item] {
         ("coda", Method::Testbed) => coda::TESTBED_ITEMS,
         _ => &[],
     }
+}
+
+/// Names of the papers of which `method` reproduces something, for an error: `philae or aalo`.
+pub fn papers_with(method: Method) -> String {
+    let names = papers().into_iter().map(|paper| paper.name);
+    let with: Vec<String> = names.filter(|name| !items(name, method).is_empty()).collect();
+    with.join(" or ")
 }
 
 /// Whether testbed runs of a paper replay the given trace. For other papers they replay workloads

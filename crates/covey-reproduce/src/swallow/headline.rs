@@ -13,16 +13,22 @@ const CAPACITY: Variant =
 const NO_P: Variant = ("no P", "fvdf:logbase=1");
 const WAIT: Variant = ("a bounded wait in the place of P", "fvdf:starvation=wait");
 
-/// A bandwidth in bits per second, with its row of published gains if there is one, and what FVDF
-/// is compared with there besides.
-type Rate = (f64, Option<&'static str>, &'static [Variant]);
+/// A bandwidth at which FVDF is compared with SEBF.
+struct Bandwidth {
+    /// Bits per second of each port.
+    rate_bps: f64,
+    /// The bandwidth's row of published gains in Figure 6(e); `None` if the paper has none.
+    row: Option<&'static str>,
+    /// Variants that are compared with SEBF as well.
+    others: &'static [Variant],
+}
 
-const RATES: [Rate; 3] = [
-    (100e6, Some("poor"), &[NO_P, WAIT]),
-    (
-        1e9,
-        Some("1 Gbps"),
-        &[
+const BANDWIDTHS: [Bandwidth; 3] = [
+    Bandwidth { rate_bps: 100e6, row: Some("poor"), others: &[NO_P, WAIT] },
+    Bandwidth {
+        rate_bps: 1e9,
+        row: Some("1 Gbps"),
+        others: &[
             CAPACITY,
             NO_P,
             ("P grows by 1.01", "fvdf:logbase=1.01"),
@@ -32,8 +38,12 @@ const RATES: [Rate; 3] = [
             ("SEBF's order, compressed", "sebf:compress=lz4"),
             ("order of arrival, compressed", "fifo:share=madd,compress=lz4"),
         ],
-    ),
-    (10e9, None, &[CAPACITY, NO_P, ("no P, capacity", "fvdf:logbase=1,bandwidth=capacity"), WAIT]),
+    },
+    Bandwidth {
+        rate_bps: 10e9,
+        row: None,
+        others: &[CAPACITY, NO_P, ("no P, capacity", "fvdf:logbase=1,bandwidth=capacity"), WAIT],
+    },
 ];
 
 pub(super) const HEADLINE: Item = Item {
@@ -43,17 +53,17 @@ pub(super) const HEADLINE: Item = Item {
     plan: Planning::Runs(|planner| {
         let trace = planner.trace;
         let plan = &mut planner.plan;
-        let runs = RATES.map(|(rate, row, others)| {
-            let mut at = |policy: &str| plan.run_on(Platform::at(rate), trace, policy);
+        let runs = BANDWIDTHS.map(|Bandwidth { rate_bps, row, others }| {
+            let mut at = |policy: &str| plan.run_on(Platform::at(rate_bps), trace, policy);
             let (sebf, fvdf) = (at("sebf"), at("fvdf"));
             let others: Vec<(&str, RunId)> =
                 others.iter().map(|(name, policy)| (*name, at(policy))).collect();
-            (rate, row, sebf, fvdf, others)
+            (rate_bps, row, sebf, fvdf, others)
         });
         Ok(Box::new(move |results, section| {
             section.note(NOTE);
-            for (rate, row, sebf, fvdf, others) in runs {
-                let at = format!("at {} Mbps", rate / 1e6);
+            for (rate_bps, row, sebf, fvdf, others) in runs {
+                let at = format!("at {} Mbps", rate_bps / 1e6);
                 let of = |what: String, run: RunId| -> Result<Finding, String> {
                     let gain = results.gain(sebf, run)?;
                     Ok(Finding::new(what, Setting::FairComparison, &[sebf, run], gain))

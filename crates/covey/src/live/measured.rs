@@ -8,7 +8,7 @@ use covey_reproduce::plan::{
 };
 use covey_reproduce::report::{Method, Report, TESTBED_RATE_BPS};
 use covey_reproduce::reproduction::{
-    MIN_LIVE_S, Reproduction, Scope, items, replays_trace, replays_trace_live,
+    MIN_LIVE_S, Reproduction, Scope, items, papers_with, replays_trace, replays_trace_live,
 };
 use covey_trace::results::CoflowOutcome;
 
@@ -48,7 +48,7 @@ impl Reproduce {
 
     fn serve(&self) -> Result<Report, Failure> {
         if items(self.paper(), Method::Live).is_empty() {
-            return Err(Failure::argument("--live", "philae or aalo", self.paper()));
+            return Err(Failure::argument("--live", papers_with(Method::Live), self.paper()));
         }
         // Where every agent always sends, the beginning is like the rest.
         let least_s = if replays_trace_live(self.paper()) { MIN_LIVE_S } else { STEADY_S };
