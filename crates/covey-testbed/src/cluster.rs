@@ -17,8 +17,8 @@ use crate::setup::{Replay, Scheduler};
 /// Maximum time until all processes are ready.
 const READY_WITHIN: Duration = Duration::from_secs(30);
 
-/// All processes of one contender. In their output, hosts are numbered from 0, and the coordinator
-/// follows them.
+/// All processes of one contender. Their output comes with the number of a process: hosts are
+/// numbered from 0, the coordinator follows them, and the watcher follows the coordinator.
 pub(crate) struct Cluster<'a> {
     lab: &'a Lab,
     replay: &'a Replay<'a>,
@@ -145,6 +145,9 @@ impl<'a> Cluster<'a> {
         Ok(())
     }
 
+    /// Starts the application of a host. It prints `ready ADDRESS`, and then waits for the line of
+    /// [`Cluster::introduce`]. Only under [`Scheduler::Policy`] does it know of agent and
+    /// coordinator: programs under [`Scheduler::Unmodified`] are unmodified.
     fn start_host(&self, host: u32) -> Result<Process, TestbedError> {
         let mut command = self.lab.command(Where::Host(host), self.replay.program);
         command.args(["testbed-part", "host", "--host", &host.to_string()]);
@@ -157,6 +160,7 @@ impl<'a> Cluster<'a> {
         if let (Scheduler::Policy(_), Some((clients, _))) = (self.replay.scheduler, self.addresses)
         {
             command.arg("--agent").arg(self.agent_socket(host));
+            // The coordinator keeps its credentials in its data folder.
             command.arg("--credentials").arg(self.data());
             command.args(["--coordinator", &clients.to_string()]);
         }
@@ -304,7 +308,12 @@ impl<'a> Cluster<'a> {
     /// The error that a process has printed something unexpected or has ended.
     pub fn failed(&self, by: usize, line: Option<String>) -> TestbedError {
         let what = line.unwrap_or_else(|| "has ended".to_owned());
-        match self.hosts.get(by).map_or(self.coordinator.as_ref(), Option::as_ref) {
+        let process = match by {
+            by if by == self.number_of_coordinator() => self.coordinator.as_ref(),
+            by if by == self.number_of_watcher() => self.watcher.as_ref(),
+            host => self.hosts.get(host).and_then(Option::as_ref),
+        };
+        match process {
             Some(process) => process.failed(what),
             None => TestbedError::Process { process: format!("process {by}"), what },
         }
@@ -316,5 +325,57 @@ impl<'a> Cluster<'a> {
         let coordinator = self.coordinator.as_ref().map_or(0.0, Process::cpu_s);
         let (past_coordinator, past_agents) = self.past_cpu_s;
         (past_coordinator + coordinator, past_agents + sum(&self.agents), sum(&self.hosts))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::process::Command;
+    use std::sync::atomic::AtomicBool;
+
+    use covey_trace::Workload;
+
+    use super::*;
+
+    #[test]
+    fn the_process_that_has_failed_is_blamed() -> Result<(), TestbedError> {
+        let (lab, workload, stop) =
+            (Lab::loopback(2), Workload::new(2, Vec::new()), AtomicBool::new(false));
+        let replay = Replay {
+            workload: &workload,
+            trace: Path::new(""),
+            program: Path::new(""),
+            scheduler: Scheduler::Unmodified { policy: "coda", told: false },
+            port_rate: 1e6,
+            background_rate: 0.0,
+            limit_s: 1.0,
+            ratio: 1.0,
+            cpu: "1",
+            faults: &[],
+            stop: &stop,
+        };
+        let start = |name: &str| Process::start(name, &mut Command::new("true"), None).map(Some);
+        let mut cluster = Cluster {
+            lab: &lab,
+            replay: &replay,
+            folder: Path::new(""),
+            sender: std::sync::mpsc::channel().0,
+            addresses: None,
+            coordinator: start("coordinator")?,
+            agents: Vec::new(),
+            hosts: vec![start("host 0")?, None],
+            watcher: start("watcher")?,
+            past_cpu_s: (0.0, 0.0),
+            killed: Vec::new(),
+        };
+        let blamed = |cluster: &Cluster<'_>, by| match cluster.failed(by, None) {
+            TestbedError::Process { process, .. } => process,
+            other => other.to_string(),
+        };
+        let all: Vec<String> = (0..4).map(|by| blamed(&cluster, by)).collect();
+        assert_eq!(all, ["host 0", "process 1", "coordinator", "watcher"]);
+        cluster.watcher = None;
+        assert_eq!(blamed(&cluster, cluster.number_of_watcher()), "process 3");
+        Ok(())
     }
 }
