@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use covey_experiment::{Error, Progress, Setup, baseline, parallel};
-use covey_report::{Bar, JobTimes, LogSums, Range, Replay, WhatIf};
+use covey_report::{Bar, JobTimes, LinkUse, LogSums, Range, Replay, WhatIf};
 use covey_spark::{Log, Status};
 
 use crate::codec::{self, LOGGED};
@@ -71,6 +71,20 @@ struct Found {
     moved_s: f64,
 }
 
+/// What all replays found. An answer gets all of it, or nothing if a replay fails.
+struct Findings {
+    /// Number of applications that were replayed together.
+    applications: usize,
+    replays: Vec<Replay>,
+    jobs: Vec<JobTimes>,
+    timeline: Vec<Bar>,
+    links: Vec<LinkUse>,
+    /// A note on replays that did not settle.
+    unsettled: Option<String>,
+    /// How far each application's replay alone is from its log.
+    errors: Vec<Range>,
+}
+
 /// The applications on shared hosts.
 struct Cluster<'a> {
     models: &'a [Model],
@@ -123,7 +137,9 @@ impl Question {
         Ok(rows)
     }
 
-    /// Answers the question about logs.
+    /// Answers the question about logs. Logs whose shuffles are not known count in the sums only.
+    /// If the simulator cannot take the replay, the answer has the sums of the logs, and a note
+    /// says why there is no more.
     ///
     /// # Errors
     /// What is wrong with the question, or why a simulation failed.
@@ -134,9 +150,9 @@ impl Question {
             fabric: self.fabric.clone(),
             ..WhatIf::default()
         };
-        let good: Vec<usize> =
+        let replayable: Vec<usize> =
             (0..logs.len()).filter(|&k| logs[k].status == Status::Success).collect();
-        let models: Vec<Model> = good.iter().map(|&k| Model::of(&logs[k])).collect();
+        let models: Vec<Model> = replayable.iter().map(|&k| Model::of(&logs[k])).collect();
         let flows: usize =
             models.iter().flat_map(|model| &model.coflows).map(|it| it.fetches.len()).sum();
         if flows > MAX_FLOWS {
@@ -144,22 +160,21 @@ impl Question {
                 "Nothing was replayed: the logs have {flows} fetches, more than {MAX_FLOWS}. Give fewer logs."
             ));
         } else if !models.is_empty() {
-            whatif
-                .notes
-                .extend(repeated(&good.iter().map(|&k| &whatif.logs[k]).collect::<Vec<_>>()));
-            let used = good.iter().map(|&k| whatif.logs[k].codec.clone()).collect();
+            let replayed: Vec<&LogSums> = replayable.iter().map(|&k| &whatif.logs[k]).collect();
+            let used = replayed.iter().map(|log| log.codec.clone()).collect();
+            let repeated = repeated(&replayed);
+            whatif.notes.extend(repeated);
             let cluster = Cluster::new(&models, used, self.hosts);
-            let replayed = self.replay_all(&cluster, &rows, &mut whatif, progress).and_then(|()| {
-                self.replay_alone(&cluster, &rows[0], &good, &mut whatif.logs, progress)
-            });
-            match replayed {
+            let found = self
+                .lay_out(&cluster, &rows[0], &mut whatif)
+                .and_then(|draws| self.replay_all(&cluster, &rows, &draws, progress));
+            match found {
+                Ok(found) => found.add_to(&mut whatif, &replayable),
                 // What the simulator cannot take is no fault of the question.
                 Err(error) if matches!(error, Error::Sim(_)) && error.is_input() => {
                     whatif.notes.push(format!("Nothing was replayed: {error}."));
-                    (whatif.replays, whatif.jobs, whatif.applications) =
-                        (Vec::new(), Vec::new(), 0);
                 }
-                other => other?,
+                Err(error) => return Err(error),
             }
         }
         notes(&mut whatif);
@@ -167,16 +182,15 @@ impl Question {
         Ok(whatif)
     }
 
-    /// Replays all applications together, once for each row and draw.
-    fn replay_all(
+    /// Lays the applications over one another, and says in `whatif` how. Returns the draws: the
+    /// start of each application, in seconds.
+    fn lay_out(
         &self,
         cluster: &Cluster<'_>,
-        rows: &[Row],
+        row: &Row,
         whatif: &mut WhatIf,
-        progress: &dyn Progress,
-    ) -> Result<(), Error> {
+    ) -> Result<Vec<Vec<f64>>, Error> {
         let draws = self.offsets.draw(cluster.models, self.seed)?;
-        whatif.applications = cluster.models.len();
         whatif.replay_hosts = cluster.hosts.len();
         whatif.draws = draws.len();
         whatif.offsets = self.offsets.describe(cluster.models, self.seed);
@@ -189,12 +203,55 @@ impl Question {
             let note = "No two applications were there at the same time; --offsets random:20 lays them over one another.";
             whatif.notes.push(note.to_owned());
         }
-        let _ = rows[0].setup.place(
-            covey_trace::Workload::new(cluster.hosts.len() as u32, Vec::new()),
-            |line| {
-                whatif.notes.push(format!("{line}."));
-            },
-        )?;
+        let nothing = covey_trace::Workload::new(cluster.hosts.len() as u32, Vec::new());
+        let _ = row.setup.place(nothing, |line| whatif.notes.push(format!("{line}.")))?;
+        Ok(draws)
+    }
+
+    /// All replays: of the applications together, once for each row and draw, and of each alone.
+    fn replay_all(
+        &self,
+        cluster: &Cluster<'_>,
+        rows: &[Row],
+        draws: &[Vec<f64>],
+        progress: &dyn Progress,
+    ) -> Result<Findings, Error> {
+        let of_rows = self.replay_together(cluster, rows, draws, progress)?;
+        let all = || of_rows.iter().flatten();
+        let unsettled = all().filter(|it| it.moved_s >= TOLERANCE_S);
+        let (count, moved_s) =
+            unsettled.fold((0, 0.0), |(n, most), it| (n + 1, it.moved_s.max(most)));
+        let unsettled = (count > 0).then(|| {
+            let all = all().count();
+            format!(
+                "{count} of {all} replays did not settle: starts of tasks still moved by up to {moved_s:.3} s."
+            )
+        });
+        let (timeline, links) = cluster.draw(&rows[0], &draws[0], progress)?;
+        Ok(Findings {
+            applications: cluster.models.len(),
+            replays: rows
+                .iter()
+                .zip(&of_rows)
+                .map(|(row, found)| summary(row, found, &of_rows[row.base]))
+                .collect(),
+            jobs: cluster.jobs(&of_rows),
+            timeline,
+            links,
+            unsettled,
+            errors: replay_alone(cluster, &rows[0], progress)?,
+        })
+    }
+
+    /// Replays all applications together, once for each row and draw. Returns what the replays of
+    /// each row found.
+    fn replay_together(
+        &self,
+        cluster: &Cluster<'_>,
+        rows: &[Row],
+        draws: &[Vec<f64>],
+        progress: &dyn Progress,
+    ) -> Result<Vec<Vec<Found>>, Error> {
         let failed = AtomicBool::new(false);
         let mut found: Vec<Vec<Option<Result<Found, Error>>>> = Vec::new();
         let each = draws.len() * Overlap::BOTH.len();
@@ -215,65 +272,48 @@ impl Question {
             }
         }
         parallel::run(tasks, self.jobs);
-        let mut of_rows: Vec<Vec<Found>> = Vec::new();
-        for slots in found {
-            of_rows.push(slots.into_iter().flatten().collect::<Result<_, _>>()?);
-        }
-        for (index, (row, found)) in rows.iter().zip(&of_rows).enumerate() {
-            whatif.replays.push(summary(row, found, &of_rows[row.base]));
-            let firsts = &found[..Overlap::BOTH.len()];
-            let jobs = cluster
-                .models
-                .iter()
-                .flat_map(|model| model.jobs.iter().map(move |job| (model, job)));
-            for (k, (model, job)) in jobs.enumerate() {
-                whatif.jobs.push(JobTimes {
-                    file: model.file.clone(),
-                    job: job.id,
-                    logged_s: job.logged_end_s - job.logged_start_s,
-                    replay: index,
-                    job_s: range(firsts.iter().map(|it| it.jobs_s[k])),
-                });
-            }
-        }
-        let unsettled = of_rows.iter().flatten().filter(|it| it.moved_s >= TOLERANCE_S);
-        let (count, moved_s) =
-            unsettled.fold((0, 0.0), |(n, most), it| (n + 1, it.moved_s.max(most)));
-        if count > 0 {
-            let all = of_rows.len() * each;
-            whatif.notes.push(format!(
-                "{count} of {all} replays did not settle: starts of tasks still moved by up to {moved_s:.3} s."
-            ));
-        }
-        cluster.draw(&rows[0], &draws[0], whatif, progress)
+        found.into_iter().map(|slots| slots.into_iter().flatten().collect()).collect()
     }
+}
 
-    /// Replays each application alone without scheduling, and notes how far it is from its log.
-    fn replay_alone(
-        &self,
-        cluster: &Cluster<'_>,
-        row: &Row,
-        good: &[usize],
-        logs: &mut [LogSums],
-        progress: &dyn Progress,
-    ) -> Result<(), Error> {
-        for (k, model) in cluster.models.iter().enumerate() {
-            let hosts = model.hosts.len() as u32;
-            let placed = Placed {
-                model,
-                offset_s: 0.0,
-                ports: (0..hosts).collect(),
-                factors: vec![1.0; model.coflows.len()],
-            };
-            let mut errors = Vec::new();
-            for overlap in Overlap::BOTH {
-                let placed = std::slice::from_ref(&placed);
-                let replayed = replay(placed, hosts, &row.setup, &row.policy, overlap, progress)?;
-                errors.push(model.error(&replayed.schedules[0]));
-            }
-            logs[good[k]].replay_error = Some(range(errors.into_iter()));
+/// Replays each application alone without scheduling. Returns how far each is from its log.
+fn replay_alone(
+    cluster: &Cluster<'_>,
+    row: &Row,
+    progress: &dyn Progress,
+) -> Result<Vec<Range>, Error> {
+    let mut all = Vec::new();
+    for model in cluster.models {
+        let hosts = model.hosts.len() as u32;
+        let placed = Placed {
+            model,
+            offset_s: 0.0,
+            ports: (0..hosts).collect(),
+            factors: vec![1.0; model.coflows.len()],
+        };
+        let mut errors = Vec::new();
+        for overlap in Overlap::BOTH {
+            let placed = std::slice::from_ref(&placed);
+            let replayed = replay(placed, hosts, &row.setup, &row.policy, overlap, progress)?;
+            errors.push(model.error(&replayed.schedules[0]));
         }
-        Ok(())
+        all.push(range(errors.into_iter()));
+    }
+    Ok(all)
+}
+
+impl Findings {
+    /// Moves all into an answer. `replayed` has the indices of the logs that were replayed.
+    fn add_to(self, whatif: &mut WhatIf, replayed: &[usize]) {
+        whatif.applications = self.applications;
+        whatif.replays = self.replays;
+        whatif.jobs = self.jobs;
+        whatif.timeline = self.timeline;
+        whatif.links = self.links;
+        whatif.notes.extend(self.unsettled);
+        for (&k, error) in replayed.iter().zip(self.errors) {
+            whatif.logs[k].replay_error = Some(error);
+        }
     }
 }
 
@@ -299,23 +339,40 @@ impl<'a> Cluster<'a> {
         (0..self.models.len()).map(|k| self.placed(k, row, starts_s[k], overlap)).collect()
     }
 
-    /// Adds what the page draws: stages and the use of links over time, in a row's first replay.
+    /// The times of jobs under each row, in the first draw.
+    fn jobs(&self, of_rows: &[Vec<Found>]) -> Vec<JobTimes> {
+        let mut times = Vec::new();
+        for (replay, found) in of_rows.iter().enumerate() {
+            let firsts = &found[..Overlap::BOTH.len()];
+            let jobs =
+                self.models.iter().flat_map(|model| model.jobs.iter().map(move |job| (model, job)));
+            for (k, (model, job)) in jobs.enumerate() {
+                times.push(JobTimes {
+                    file: model.file.clone(),
+                    job: job.id,
+                    logged_s: job.logged_end_s - job.logged_start_s,
+                    replay,
+                    job_s: range(firsts.iter().map(|it| it.jobs_s[k])),
+                });
+            }
+        }
+        times
+    }
+
+    /// What the page draws: stages and the use of links over time, in a row's first replay.
     fn draw(
         &self,
         row: &Row,
         starts_s: &[f64],
-        whatif: &mut WhatIf,
         progress: &dyn Progress,
-    ) -> Result<(), Error> {
+    ) -> Result<(Vec<Bar>, Vec<LinkUse>), Error> {
         let overlap = Overlap::BOTH[0];
         let placed = self.all_placed(row, starts_s, overlap);
         let ports = self.hosts.len() as u32;
         let schedules =
             replay(&placed, ports, &row.setup, &row.policy, overlap, progress)?.schedules;
-        whatif.timeline = timeline(&placed, &schedules);
-        whatif.links =
-            link_use(&placed, &self.hosts, &row.setup, &row.policy, &schedules, progress)?;
-        Ok(())
+        let links = link_use(&placed, &self.hosts, &row.setup, &row.policy, &schedules, progress)?;
+        Ok((timeline(&placed, &schedules), links))
     }
 
     fn replay(
