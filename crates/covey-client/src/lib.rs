@@ -9,7 +9,19 @@
 //!
 //! Without an agent, or while the coordinator is away, flows send as fast as they can. In
 //! [`Mode::Stream`] nobody is in charge: receivers give priorities, senders mark packets, and
-//! switches with strict queues do the rest.
+//! switches with strict queues do the rest:
+//!
+//! ```
+//! // docs/no-coordinator.md has these lines, too.
+//! use covey_client::{Mode, Options, StreamSetup};
+//! let options = Options { mode: Mode::Stream(StreamSetup::default()), ..Options::default() };
+//! let setup: StreamSetup = covey_sched::stream::settings("K=8,q1=1MB")?;
+//! assert_eq!(setup.rules.queues(), 8);
+//! let options = Options { mode: Mode::Stream(setup), ..options };
+//! # Ok::<(), Box<dyn std::error::Error>>(())
+//! ```
+//!
+//! With a coordinator:
 //!
 //! ```no_run
 //! use covey_client::{Client, CoflowSpec, Flow, Incoming, Options};
