@@ -3,8 +3,9 @@
 //! The names of the formula decide what the policy knows. With names that need no size it is
 //! non-clairvoyant, and the flows of a coflow share by max-min fairness. With any other name it
 //! shares by MADD and backfill, as [`ranked`](crate::ranked) says. A value is calculated again when
-//! a coflow arrives or ends, and what is no number counts as infinite. Values that differ by no
-//! more than 10⁻⁹ of the smaller one are equal; then the order is that of arrival.
+//! a coflow arrives or ends that the coflow can meet, and what is no number counts as infinite.
+//! Values that differ by no more than 10⁻⁹ of the smaller one are equal; then the order is that of
+//! arrival.
 
 use covey_core::{
     AnyPolicy, Backfill, Clairvoyant, CoflowId, Criterion, Named, Promises, Share, View,
