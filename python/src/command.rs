@@ -14,8 +14,9 @@ use crate::policy::policy;
 /// Where the policies of the command line note what they raise.
 static HALT: OnceLock<Arc<Halt>> = OnceLock::new();
 
-/// Runs a command line in this process, which does nothing else; returns the exit status. The first of the
-/// arguments is the name of the program; `program` is the file that starts the command once more.
+/// Runs a command line in this process, which does nothing else; returns the exit status. The first
+/// of the arguments is the name of the program; `program` is the file that starts the command once
+/// more.
 #[pyfunction]
 pub fn run_command(py: Python<'_>, arguments: Vec<OsString>, program: PathBuf) -> u8 {
     outside::offer(Outside { make, fault });

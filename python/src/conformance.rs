@@ -60,7 +60,8 @@ impl Maker {
         let Some(cause) = cause else {
             return ConformanceError::new_err(violation.to_string());
         };
-        // Behind the first line is the workload, unless it is the one that is too large to be shown.
+        // Behind the first line is the workload, unless it is the one that is too large to be
+        // shown.
         let workload = match violation.0.split_once('\n') {
             Some((_, workload)) => workload.to_owned(),
             None => format!("while a large coflow is followed by {MICE} small ones on one link"),
@@ -71,8 +72,8 @@ impl Maker {
     }
 }
 
-/// Checks the policies that `make` makes on so many random workloads. A violation, as which an exception
-/// of a policy counts, is a `ConformanceError`.
+/// Checks the policies that `make` makes on so many random workloads. A violation, as which an
+/// exception of a policy counts, is a `ConformanceError`.
 #[pyfunction]
 pub fn check(py: Python<'_>, make: Py<PyAny>, cases: u32) -> PyResult<()> {
     let promises = promises(&make.bind(py).call0()?)?;

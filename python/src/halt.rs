@@ -1,7 +1,8 @@
 //! When a simulation is to stop, and how Python code that computes for it is made to end.
 //!
-//! A policy in Python runs in a thread of the simulator, where no signal arrives. [`Halt::interrupt`]
-//! therefore raises `KeyboardInterrupt` in that thread, and [`Halt::begin`] lets no further call begin.
+//! A policy in Python runs in a thread of the simulator, where no signal arrives.
+//! [`Halt::interrupt`] therefore raises `KeyboardInterrupt` in that thread, and [`Halt::begin`]
+//! lets no further call begin.
 
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -81,8 +82,8 @@ impl Halt {
         }
     }
 
-    /// Stops, and raises `KeyboardInterrupt` wherever a policy computes. Returns whether any does; it
-    /// may need another interrupt, for code can catch the exception.
+    /// Stops, and raises `KeyboardInterrupt` wherever a policy computes. Returns whether any does;
+    /// it may need another interrupt, for code can catch the exception.
     pub fn interrupt(&self, py: Python<'_>) -> PyResult<bool> {
         self.stop();
         // Not locked while Python runs: the threads need the lock to end.

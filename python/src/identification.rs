@@ -127,8 +127,8 @@ impl Identification {
 
     /// A table with a row for each flow, in order of starts.
     ///
-    /// group, src, dst (hosts), sport, dport, protocol (numbers), bytes, start_s, label (never used to
-    /// find groups).
+    /// group, src, dst (hosts), sport, dport, protocol (numbers), bytes, start_s, label (never used
+    /// to find groups).
     #[getter]
     fn flows(&self) -> PyResult<Frame> {
         let Records { flows, hidden, labels, .. } = &self.records;

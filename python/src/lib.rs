@@ -1,7 +1,8 @@
 //! `covey._core`: what the Python package `covey` takes from the Rust crates.
 //!
-//! Nothing is computed here: parsing, transformations, simulation, statistics and the words of errors
-//! are the crates'. The package's own files (`python/covey`) give it the shape that Python expects.
+//! Nothing is computed here: parsing, transformations, simulation, statistics and the words of
+//! errors are the crates'. The package's own files (`python/covey`) give it the shape that Python
+//! expects.
 
 mod command;
 mod conformance;
@@ -38,8 +39,8 @@ mod _core {
         module.add("__version__", env!("CARGO_PKG_VERSION"))
     }
 
-    /// How the page of `covey compare --report` draws policies: a colour, and dashes and gaps in widths
-    /// of the line, none for a line without gaps.
+    /// How the page of `covey compare --report` draws policies: a colour, and dashes and gaps in
+    /// widths of the line, none for a line without gaps.
     #[pyfunction]
     #[allow(clippy::needless_pass_by_value)]
     fn page_styles(labels: Vec<String>, baseline: Option<usize>) -> Vec<(&'static str, Vec<f64>)> {

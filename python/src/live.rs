@@ -1,5 +1,5 @@
-//! The client library: coflows that a coordinator schedules, and their flows over real sockets. What
-//! takes time is a `Pending`.
+//! The client library: coflows that a coordinator schedules, and their flows over real sockets.
+//! What takes time is a `Pending`.
 
 use std::io;
 use std::path::PathBuf;
@@ -274,8 +274,8 @@ impl LiveCoflow {
     }
 }
 
-/// Something with a socket. A call takes it out, and puts it back if all went well. If the call is given
-/// up half way, the socket is closed.
+/// Something with a socket. A call takes it out, and puts it back if all went well. If the call is
+/// given up half way, the socket is closed.
 struct Slot<T>(Arc<Mutex<Option<T>>>);
 
 impl<T: Send + 'static> Slot<T> {

@@ -11,9 +11,9 @@ use pyo3::prelude::*;
 
 use crate::errors::{InputError, raised};
 
-/// The network, and the workload with the network's hosts as its ports. Warns in Python if several ports
-/// share a host. The warning names the code that is `stack_level` calls of Python functions away; 1 is the
-/// nearest.
+/// The network, and the workload with the network's hosts as its ports. Warns in Python if several
+/// ports share a host. The warning names the code that is `stack_level` calls of Python functions
+/// away; 1 is the nearest.
 pub fn placed(
     py: Python<'_>,
     workload: &Arc<Workload>,

@@ -1,4 +1,5 @@
-//! What the client library does in threads of its own while Python waits for it, or does something else.
+//! What the client library does in threads of its own while Python waits for it, or does something
+//! else.
 
 use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
@@ -141,8 +142,8 @@ pub struct Pending {
 
 #[pymethods]
 impl Pending {
-    /// Waits for it, for at most so many seconds, and returns what came of it. When that is too long, or
-    /// a signal comes, it is cancelled.
+    /// Waits for it, for at most so many seconds, and returns what came of it. When that is too
+    /// long, or a signal comes, it is cancelled.
     #[pyo3(signature = (timeout=None))]
     fn wait(&self, py: Python<'_>, timeout: Option<f64>) -> PyResult<Py<PyAny>> {
         let timeout = timeout.and_then(|seconds| Duration::try_from_secs_f64(seconds).ok());

@@ -93,8 +93,8 @@ enum Item {
 /// Ways to share: "maxmin" (exact max-min fairness), "equal" (one pass of equal shares),
 /// "all-or-none" (the same rate for every flow), "matching" (one flow per port at full rate),
 /// "matching-by-load" (the same, ports with most flows first), "oldest-first" (all flows in one
-/// line), "hold" (nothing), "rate" (`value` bytes per second for each flow). For sized policies also
-/// "madd" (all flows end together; with a `value` no earlier than after so many seconds),
+/// line), "hold" (nothing), "rate" (`value` bytes per second for each flow). For sized policies
+/// also "madd" (all flows end together; with a `value` no earlier than after so many seconds),
 /// "proportional" (max-min fairness in proportion to bytes left), "by-size", and "shortest-first".
 #[pyclass(module = "covey", name = "Plan")]
 pub struct PyPlan {

@@ -57,7 +57,8 @@ pub fn uses_seed(
     Ok(setup.uses_seed(trace, contender.as_slice()))
 }
 
-/// The policies of a list as it is written on the command line. Spaces beside the commas do not matter.
+/// The policies of a list as it is written on the command line. Spaces beside the commas do not
+/// matter.
 #[pyfunction]
 pub fn split_list(list: &str) -> Vec<String> {
     let items: Vec<&str> = list.split(',').map(str::trim).collect();

@@ -1,4 +1,5 @@
-//! Groups of a policy's own making, in Python: what is asked for is checked, written down, and becomes a regrouping.
+//! Groups of a policy's own making, in Python: what is asked for is checked, written down, and
+//! becomes a regrouping.
 
 use std::collections::BTreeSet;
 

@@ -266,8 +266,8 @@ fn contender(given: &Bound<'_, PyAny>, setup: &Setup, halt: &Arc<Halt>) -> PyRes
     Ok(Contender::new(&label, params, policy(&object, Arc::clone(halt))?))
 }
 
-/// Does something in a thread. A signal interrupts what policies compute there; the thread is not waited
-/// for when no policy computes any more.
+/// Does something in a thread. A signal interrupts what policies compute there; the thread is not
+/// waited for when no policy computes any more.
 pub fn in_thread<T: Send + 'static>(
     py: Python<'_>,
     watch: &Watch,
@@ -309,8 +309,8 @@ pub fn in_thread<T: Send + 'static>(
 }
 
 /// Waits until no policy computes any more, and returns the exception that shows where it was
-/// interrupted, if it was. A second signal ends the waiting: what a policy does outside of Python cannot be
-/// interrupted.
+/// interrupted, if it was. A second signal ends the waiting: what a policy does outside of Python
+/// cannot be interrupted.
 fn ended(py: Python<'_>, halt: &Halt, signal: PyErr) -> PyResult<PyErr> {
     while halt.interrupt(py)? {
         py.detach(|| thread::sleep(BREATH));
@@ -480,9 +480,9 @@ impl Comparison {
 
     /// A row for each policy, as in the table of ``covey compare``.
     ///
-    /// policy, mean_cct_s, p50_cct_s, p95_cct_s, p99_cct_s, max_cct_s, speedup_of_mean, speedup_median,
-    /// mean_over_bound (null without a bound), speedup_low and speedup_high (the 95 % interval of
-    /// speedup_of_mean over the coflows; null for the baseline).
+    /// policy, mean_cct_s, p50_cct_s, p95_cct_s, p99_cct_s, max_cct_s, speedup_of_mean,
+    /// speedup_median, mean_over_bound (null without a bound), speedup_low and speedup_high (the
+    /// 95 % interval of speedup_of_mean over the coflows; null for the baseline).
     #[getter]
     fn table(&self) -> PyResult<Frame> {
         let comparison = self.comparison()?;

@@ -29,22 +29,25 @@ pub fn frame(workload: &Workload, spans: &[Span]) -> PyResult<Frame> {
     ])
 }
 
-/// A rectangle of a drawing: a coflow at a port in some columns, above those before it in the trace.
+/// A rectangle of a drawing: what one coflow sends at one port, over adjacent columns. It stands on
+/// the rectangles of the coflows before it in the trace.
 struct Bar {
     coflow: u32,
     port: u32,
     columns: Range<u32>,
-    /// Shares of the port.
+    /// Its lower edge, as a share of the port's capacity.
     low: f64,
+    /// Its upper edge, as a share of the port's capacity.
     high: f64,
 }
 
 /// Shares that differ by less cannot be told apart.
 const VISIBLE: f64 = 1e-3;
 
-/// A drawing, in seconds after the workload's origin, of so many columns, on each of which the coflows that send out of a port are stacked by their
-/// shares of `capacity` (bytes per second). A coflow that sends during a part of a column only is as high as
-/// then, unless others send as well.
+/// A drawing of `columns` columns, in seconds after the workload's origin. In each column, the
+/// coflows that send out of a port are stacked by their shares of `capacity` (bytes per second). A
+/// coflow that sends during a part of a column has the height of that part in the whole column. If
+/// the heights of a column are more than 1 together, all are made smaller in proportion.
 pub fn drawing<'a>(
     workload: &Workload,
     spans: impl Iterator<Item = &'a Span> + Clone,

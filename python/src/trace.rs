@@ -79,8 +79,8 @@ fn noting(
     Ok(workload)
 }
 
-/// Reads Covey JSON lines that were made of a table. `rows` are the table's rows of each coflow, and messages
-/// name row and column.
+/// Reads Covey JSON lines that were made of a table. `rows` are the table's rows of each coflow,
+/// and messages name row and column.
 #[pyfunction]
 pub fn parse_rows(
     py: Python<'_>,
@@ -125,18 +125,21 @@ impl Trace {
     /// - src, dst: the ports that send and receive, from 0, or the names of hosts;
     /// - bytes: the size of the flow.
     ///
-    /// `columns` says which column has what, such as ``{"src": "client"}``; without it, columns have
-    /// these names. Without arrival_s a coflow arrives with its first flow; start_s are on one clock.
+    /// `columns` says which column has what, such as ``{"src": "client"}``; without it, columns
+    /// have these names. Without arrival_s a coflow arrives with its first flow; start_s are on one
+    /// clock.
     ///
-    /// These columns may be left out: start_s (start of the flow, seconds after the arrival or a date),
-    /// restart_s (when it loses what it has sent), attempt (the number, among the coflow's rows, of
-    /// an earlier flow that carries the same bytes) and ratio (compressed bytes for each raw byte;
-    /// 1: not compressible); and, the same in all rows of a coflow, weight, deadline_s (time
-    /// allowed after the arrival), job and tenant (names), parents (a list of coflows that end before
-    /// this one is released) and compress (False: never). Other columns are not looked at.
+    /// These columns may be left out: start_s (start of the flow, seconds after the arrival or a
+    /// date), restart_s (when it loses what it has sent), attempt (the number, among the coflow's
+    /// rows, of an earlier flow that carries the same bytes) and ratio (compressed bytes for each
+    /// raw byte; 1: not compressible); and, the same in all rows of a coflow, weight, deadline_s
+    /// (time allowed after the arrival), job and tenant (names), parents (a list of coflows that
+    /// end before this one is released) and compress (False: never). Other columns are not looked
+    /// at.
     ///
-    /// Coflows are in the order in which they first appear. There are `ports` ports, or else as many
-    /// as are named; messages call the trace `name`. Raises `InputError` with row (from 0) and column.
+    /// Coflows are in the order in which they first appear. There are `ports` ports, or else as
+    /// many as are named; messages call the trace `name`. Raises `InputError` with row (from 0) and
+    /// column.
     #[staticmethod]
     #[pyo3(signature = (frame, *, ports=None, name="a frame", columns=None))]
     fn from_flows(
@@ -210,8 +213,8 @@ impl Trace {
 
     /// Statistics, as of ``covey trace info --json``.
     ///
-    /// With `fabric` also how busy the trace keeps the links of that network by tier, under the keys
-    /// fabric and tiers. `port_rate` is the speed of ports with its unit (default "1gbps").
+    /// With `fabric` also how busy the trace keeps the links of that network by tier, under the
+    /// keys fabric and tiers. `port_rate` is the speed of ports with its unit (default "1gbps").
     #[pyo3(signature = (*, fabric=None, port_rate=None))]
     fn info<'py>(
         &self,

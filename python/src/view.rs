@@ -1,8 +1,8 @@
 //! What a policy may see, in Python.
 //!
-//! A Rust view borrows the simulator's state for the time of one call. While Python handles that call,
-//! the view is kept in a place of the thread that is empty again afterwards, so that a `View` that
-//! somebody has kept can show nothing.
+//! A Rust view borrows the simulator's state for the time of one call. While Python handles that
+//! call, the view is kept in a place of the thread that is empty again afterwards, so that a `View`
+//! that somebody has kept can show nothing.
 
 use std::collections::BTreeSet;
 use std::fmt::Debug;

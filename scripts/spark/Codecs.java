@@ -12,9 +12,9 @@ import org.apache.spark.sql.catalyst.expressions.codegen.UnsafeRowWriter;
 import org.apache.spark.unsafe.types.UTF8String;
 
 /**
- * Prints how many bytes each codec of Spark writes for each byte that lz4 writes, as a table, and the least and the most.
- * The bytes are rows as SQL's shuffles write them, in blocks of a small and of a large reduce partition; codecs are
- * Spark's own with their defaults.
+ * Prints how many bytes each codec of Spark writes for each byte that lz4 writes, as a table, and the least and the
+ * most. The bytes are rows as SQL's shuffles write them, in blocks of a small and of a large reduce partition; codecs
+ * are Spark's own with their defaults.
  */
 public class Codecs {
     private static final String[] CODECS = {"lz4", "lzf", "snappy", "zstd"};

@@ -131,7 +131,9 @@ public final class Covey {
             return Files.exists(authority());
         }
 
-        /** Agents of all ports, each with a socket {@code agent-N.sock} in the folder if applications are its concern. */
+        /**
+         * Agents of all ports, each with a socket {@code agent-N.sock} in the folder if applications are its concern.
+         */
         public AutoCloseable agents(String enforcer) throws Exception {
             List<Process> processes = new ArrayList<>();
             for (int port = 0; port < ports; port++) {

@@ -12,7 +12,8 @@ import com.fasterxml.jackson.annotation.JsonPropertyOrder;
  * @param name what its framework calls it; null for none
  * @param parents the numbers of the coflows that it depends on
  * @param open whether it stays when its last flow has ended, because more flows are to come; null if not
- * @param leaseS seconds for which it is kept, now and each time that somebody keeps it; null for the coordinator's default
+ * @param leaseS seconds for which it is kept, now and each time that somebody keeps it; null for the coordinator's
+ *     default
  * @param flows its flows
  */
 @JsonInclude(JsonInclude.Include.NON_NULL)

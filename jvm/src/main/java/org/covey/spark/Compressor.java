@@ -34,8 +34,8 @@ enum Compressor {
     }
 
     /**
-     * The one with which compressing and then sending takes the least time. So data is compressed if that saves more time
-     * on the link than it takes (Swallow's Eq. 3).
+     * The one with which compressing and then sending takes the least time. So data is compressed if that saves more
+     * time on the link than it takes (Swallow's Eq. 3).
      *
      * @param bandwidth bytes per second that the link has left
      * @param cores the cores that compress

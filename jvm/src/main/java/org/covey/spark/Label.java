@@ -32,7 +32,9 @@ record Label(int stage, int attempt, String from, String to) {
         return new Label(Integer.parseInt(parts[1]), Integer.parseInt(parts[2]), parts[3], parts[4]);
     }
 
-    /** The community of the connections of an attempt of a stage. Its number is a hash, which all drivers make alike. */
+    /**
+     * The community of the connections of an attempt of a stage. Its number is a hash, which all drivers make alike.
+     */
     Community community(String application) {
         CRC32 hash = new CRC32();
         hash.update((application + " " + stage + " " + attempt).getBytes(StandardCharsets.UTF_8));

@@ -10,7 +10,9 @@ import com.fasterxml.jackson.databind.JsonNode;
 
 import org.covey.client.Coordinator;
 
-/** The port of the network that each host is: as the settings say, or else by the addresses of the coordinator's agents. */
+/**
+ * The port of the network that each host is: as the settings say, or else by the addresses of the coordinator's agents.
+ */
 final class Ports implements Function<String, Integer> {
     private final Map<String, Integer> given;
     private final Coordinator coordinator;

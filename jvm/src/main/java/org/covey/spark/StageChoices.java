@@ -11,13 +11,15 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * What each stage is written with. It is chosen when the stage's first task begins: from what the links of its host have
- * left, the cores that others leave there, and how small what was written before has become.
+ * What each stage is written with. It is chosen when the stage's first task begins: from what the links of its host
+ * have left, the cores that others leave there, and how small what was written before has become.
  */
 final class StageChoices {
     private static final Logger LOG = LoggerFactory.getLogger("covey");
     private static final int MAX_STAGES = 10_000;
-    /** So much of a link counts as left in any case, and so many cores: a process gets its share on a busy host, too. */
+    /**
+     * So much of a link counts as left in any case, and so many cores: a process gets its share on a busy host, too.
+     */
     private static final double MIN_LINK = 0.01;
     private static final double MIN_CORES = 0.1;
     /** Bytes after which what was seen before counts half. */

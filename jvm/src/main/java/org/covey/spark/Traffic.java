@@ -9,7 +9,9 @@ import java.util.concurrent.TimeUnit;
 import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
-/** What executors have received from one another, as they say it, and what their tasks have read, as Spark counts it. */
+/**
+ * What executors have received from one another, as they say it, and what their tasks have read, as Spark counts it.
+ */
 final class Traffic {
     private static final Logger LOG = LoggerFactory.getLogger("covey");
 

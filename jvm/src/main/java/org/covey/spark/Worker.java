@@ -13,8 +13,8 @@ import org.slf4j.Logger;
 import org.slf4j.LoggerFactory;
 
 /**
- * Tells the coordinator what happens, on a thread of its own: callbacks of Spark only queue. When the coordinator does not
- * answer, that is said once, and it hears nothing more of the application.
+ * Tells the coordinator what happens, on a thread of its own: callbacks of Spark only queue. When the coordinator does
+ * not answer, that is said once, and it hears nothing more of the application.
  */
 final class Worker {
     private static final Logger LOG = LoggerFactory.getLogger("covey");

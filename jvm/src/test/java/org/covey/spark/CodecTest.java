@@ -131,7 +131,9 @@ class CodecTest {
         assertEquals(Compressor.NONE, Compressor.fastest(GBPS, 1, 2.8));
     }
 
-    /** Swallow's Eq. 3: of two, the compressor is chosen exactly if it removes bytes faster than the link sends them. */
+    /**
+     * Swallow's Eq. 3: of two, the compressor is chosen exactly if it removes bytes faster than the link sends them.
+     */
     @Test
     void oneCompressorIsChosenByTheCriterionOfSwallow() {
         for (double bandwidth = 1e6; bandwidth < 1e10; bandwidth *= 1.3) {

@@ -18,7 +18,9 @@ final class Counted extends SparkListener {
     final Map<String, Long> readByStage = new TreeMap<>();
     /** Bytes that each attempt of a stage has read from other hosts. */
     final Map<String, Long> remoteByStage = new TreeMap<>();
-    /** Bytes that each host has read from others, and those that it has written less those that it has read of its own. */
+    /**
+     * Bytes that each host has read from others, and those that it has written less those that it has read of its own.
+     */
     final Map<String, Long> into = new TreeMap<>();
     final Map<String, Long> outOf = new TreeMap<>();
 

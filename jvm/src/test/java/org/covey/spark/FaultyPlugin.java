@@ -1,8 +1,8 @@
 package org.covey.spark;
 
 /**
- * The plug-in with a fault in a callback: the one that the system property {@code covey.fault} names, or, in an executor,
- * the variable COVEY_FAULT of the environment.
+ * The plug-in with a fault in a callback: the one that the system property {@code covey.fault} names, or, in an
+ * executor, the variable COVEY_FAULT of the environment.
  */
 public final class FaultyPlugin extends CoveyPlugin {
     @Override

@@ -22,8 +22,8 @@ import org.apache.spark.scheduler.SparkListenerTaskEnd;
 import org.apache.spark.scheduler.StageInfo;
 
 /**
- * The bytes of each pair of executors by what the files of shuffles say: the task of partition p reads part p of each map.
- * That is so without adaptive execution, and where each task runs once.
+ * The bytes of each pair of executors by what the files of shuffles say: the task of partition p reads part p of each
+ * map. That is so without adaptive execution, and where each task runs once.
  */
 final class PairTruth extends SparkListener {
     private record Task(int stage, int attempt, int partition, String executor) {}

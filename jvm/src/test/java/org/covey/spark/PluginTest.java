@@ -41,8 +41,8 @@ import org.junit.jupiter.params.ParameterizedTest;
 import org.junit.jupiter.params.provider.ValueSource;
 
 /**
- * Applications with the plug-in, beside a real coordinator. Their results are those of the same application without, and
- * {@code covey whatif} finds in their logs what Spark counts.
+ * Applications with the plug-in, beside a real coordinator. Their results are those of the same application without,
+ * and {@code covey whatif} finds in their logs what Spark counts.
  */
 class PluginTest {
     /** Of a shuffle's bytes, the part by which Spark's map statuses may differ from what was read. */
