@@ -21,12 +21,6 @@ use crate::opening::{Opening, cancelled};
 use crate::pacing;
 use crate::stream::{Host, Marking};
 
-/// Whether an error of reading is what TLS says: for one, that the other side does not accept the
-/// certificate.
-fn is_of_tls(error: &io::Error) -> bool {
-    error.kind() == io::ErrorKind::InvalidData
-}
-
 /// Length of the receiver's confirmation, which holds the number of bytes received.
 pub const CONFIRMATION: usize = 8;
 
@@ -70,7 +64,8 @@ enum EndState {
 
 impl FlowSender {
     /// The flow of `header` over a connection on which the header has been sent. The link of a
-    /// `scheduled` flow says when and how fast it may send.
+    /// `scheduled` flow says when and how fast it may send. `hold_max` bounds each wait for a
+    /// schedule; `None`: the flow waits for ever.
     pub(crate) fn new(
         stream: Connection,
         header: &FlowHeader,
@@ -453,6 +448,12 @@ impl Drop for FlowSender {
             link.abandoned(self.key, &gate);
         }
     }
+}
+
+/// Whether an error of reading is what TLS says: for one, that the other side does not accept the
+/// certificate.
+fn is_of_tls(error: &io::Error) -> bool {
+    error.kind() == io::ErrorKind::InvalidData
 }
 
 #[cfg(test)]

@@ -101,6 +101,7 @@ impl SteppedPlan {
         }
     }
 
+    /// Moves entries as the plan was edited, and gives a step to those whose flows have changed.
     fn follow_edits(
         &mut self,
         coflows: &mut Allocations,
@@ -111,6 +112,7 @@ impl SteppedPlan {
     ) -> Result<(), PlanError> {
         let stands_there =
             |rank, group| ranking.entries.get(&rank).filter(|entry| entry.group == group);
+        // First those that have come: `take_out` must find a group that has moved at its new place.
         for &(rank, group) in edits {
             if let Some(entry) = stands_there(rank, group) {
                 self.put(coflows, state, ranking, rank, entry)?;
@@ -127,8 +129,9 @@ impl SteppedPlan {
         Ok(())
     }
 
-    /// The part of a coflow's allocation that an entry for a group decides.
-    pub fn part_of(&self, coflows: &mut Allocations, group: Group) -> AllocationPart {
+    /// The part of a coflow's allocation that an entry for a group decides. An entry for some flows
+    /// that has none yet gets a vacant part, or else a new one.
+    pub fn part_or_new(&self, coflows: &mut Allocations, group: Group) -> AllocationPart {
         if let Group::Coflow(_) = group {
             return coflows.whole();
         }
@@ -146,7 +149,7 @@ impl SteppedPlan {
     ) -> Result<(), PlanError> {
         let demand = target::checked(state, entry.group)?.demand();
         let id = coflow_of(entry.group);
-        let which = self.part_of(coflows, entry.group);
+        let which = self.part_or_new(coflows, entry.group);
         if let Some((old, group)) = coflows[id].part(which).place.at {
             let is_twice =
                 old != rank && ranking.entries.get(&old).is_some_and(|other| other.group == group);
@@ -172,13 +175,16 @@ impl SteppedPlan {
         self.claim(coflows, state, placed.rank, group, placed.which);
     }
 
-    /// A group has gone from a place.
+    /// A group has gone from a place, and what it had there goes back. Nothing happens if the group
+    /// already stands elsewhere, since [`SteppedPlan::put`] comes first, or if its coflow has gone,
+    /// since [`SteppedPlan::leave_all`] has done it then.
     fn take_out(&mut self, coflows: &mut Allocations, state: &State, rank: Rank, group: Group) {
         let id = coflow_of(group);
+        // All flows as one group belong to no coflow, and have no part.
         if coflows.get_mut(id).is_none() || !state.is_present(id) {
             return;
         }
-        let which = self.part_of(coflows, group);
+        let which = self.part_or_new(coflows, group);
         if coflows[id].part(which).place.at != Some((rank, group)) {
             return;
         }
@@ -188,6 +194,7 @@ impl SteppedPlan {
         let part = allocation.part_mut(which);
         let had_something = !part.is_empty();
         part.clear();
+        // Otherwise `CoflowAllocation::water_level_changes` would say that nothing has changed.
         part.decided_in = pass;
         if had_something {
             coflows.report(id);

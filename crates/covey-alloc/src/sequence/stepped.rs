@@ -85,7 +85,7 @@ impl SteppedPass<'_> {
             PassStep::Comes(placed) => (placed, false),
             PassStep::Called(rank) => {
                 let Some(&entry) = self.ranking.entries.get(&rank) else { return Ok(()) };
-                let which = self.stepped.part_of(&mut self.pass.coflows, entry.group);
+                let which = self.stepped.part_or_new(&mut self.pass.coflows, entry.group);
                 let id = coflow_of(entry.group);
                 self.pass.coflows[id].part_mut(which).place.waits.end(rank, steps);
                 (PlacedEntry { rank, entry, which }, false)

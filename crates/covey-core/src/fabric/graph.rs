@@ -77,22 +77,23 @@ struct Adjacency {
 }
 
 impl Adjacency {
-    fn new(switches: usize, ends: impl Iterator<Item = u32> + Clone) -> Adjacency {
-        let mut start = vec![0; switches + 1];
-        ends.clone().for_each(|switch| start[switch as usize + 1] += 1);
-        (0..switches).for_each(|switch| start[switch + 1] += start[switch]);
+    /// The links of `nodes` nodes; `ends` has the node of each link, by link.
+    fn new(nodes: usize, ends: impl Iterator<Item = u32> + Clone) -> Adjacency {
+        let mut start = vec![0; nodes + 1];
+        ends.clone().for_each(|node| start[node as usize + 1] += 1);
+        (0..nodes).for_each(|node| start[node + 1] += start[node]);
         let mut next = start.clone();
-        let mut links = vec![0; start[switches] as usize];
-        for (link, switch) in (0..).zip(ends) {
-            links[next[switch as usize] as usize] = link;
-            next[switch as usize] += 1;
+        let mut links = vec![0; start[nodes] as usize];
+        for (link, node) in (0..).zip(ends) {
+            links[next[node as usize] as usize] = link;
+            next[node as usize] += 1;
         }
         Adjacency { start, links }
     }
 
-    fn of(&self, switch: u32) -> &[u32] {
-        let switch = switch as usize;
-        &self.links[self.start[switch] as usize..self.start[switch + 1] as usize]
+    fn of(&self, node: u32) -> &[u32] {
+        let node = node as usize;
+        &self.links[self.start[node] as usize..self.start[node + 1] as usize]
     }
 }
 
@@ -264,7 +265,8 @@ impl Topology for Graph {
         }
         let [mut at, to] = [src, dst].map(|host| self.parts.node_of[host.index()]);
         if at == to {
-            // A host that is a node sends to itself over its first links.
+            // Two hosts at one switch need no inner link. A host that is a node sends to itself
+            // over its first links.
             if self.is_host(at) {
                 let links = [&self.out, &self.into].map(|links| links.of(at).first());
                 path.extend(links.into_iter().flatten().map(|&link| LinkId(link)));
@@ -272,9 +274,13 @@ impl Topology for Graph {
             return;
         }
         let of = Forwarded { src: src.0, dst: dst.0, flow };
+        // What `EcmpMode::Modulo` chooses by: the hosts' numbers, and after each choice their
+        // rounded quotients by the number of ways.
         let (mut x, mut y) = (u64::from(src.0), u64::from(dst.0));
         let distances = self.distances_to(to);
         let mut is_sender = true;
+        // Each way leads to a node nearer to `to`. `Graph::new` has checked that there is one for
+        // each pair without a listed path.
         while at != to {
             let ways = self.ways(at, to, is_sender, distances);
             let count = ways.clone().count() as u32;

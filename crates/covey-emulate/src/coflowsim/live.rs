@@ -34,7 +34,7 @@ pub(super) struct Live {
     pub not_before: u64,
     /// The quantum after which it ended; `None` before.
     pub ended: Option<u64>,
-    /// The quantum after which each flow ended.
+    /// The quantum after which each flow ended; `u64::MAX` before.
     pub flow_ended: Vec<u64>,
 }
 
@@ -63,14 +63,17 @@ pub(super) struct Sending {
     pub number: u32,
     /// The mapper's rack.
     pub src: usize,
+    /// Bytes left.
     pub left: f64,
     /// Its rate in bits per second.
     pub rate_bps: f64,
 }
 
 impl Live {
-    /// The coflow `job`, admitted after `at` quanta.
+    /// The coflow `job`, admitted after `at` quanta. Its flows have no rates. When they have, the
+    /// caller calls [`Live::look_ahead`].
     pub fn admit(job: &Job, at: u64, ledger: Ledger) -> Self {
+        // They come second in `zip`, so that no number is drawn and lost behind the last mapper.
         let mut numbers = 0..;
         let receiver = |r: &super::job::Reducer| {
             let sending =
