@@ -52,7 +52,7 @@ pub enum CoordinatorEvent<'a> {
     Answered(&'a [FlowAnswer]),
     /// The coordinator's answers to [`Progress::openings`].
     Openings(&'a [OpeningAnswer]),
-    /// Bytes that the flows of a coflow which an application has open may send before a schedule
-    /// mentions them.
+    /// How many bytes of one coflow an application may send before a schedule mentions the coflow's
+    /// flows. The flows that it has open share them.
     StartSmall(u64),
 }

@@ -387,7 +387,7 @@ impl FlowTable {
         self.openings.joined(answers_openings);
     }
 
-    /// The session with the coordinator is over. Applications are told of it later, if it stays so.
+    /// The session with the coordinator is over. Applications are told later, if no new one begins.
     pub fn left(&mut self) {
         self.with_proofs(Proofs::left);
         for (id, key, side) in self.openings.disconnected() {

@@ -124,7 +124,7 @@ impl Local {
         let keys = KeptKeys::beside(path, port);
         if let Some(keys) = keys.get() {
             table.set_keys(Some((keys, hmac_sha256)));
-            // They are those of an earlier session.
+            // The keys are those of an earlier session: there is none now.
             table.left();
         }
         let apps = Arc::new(Apps {

@@ -185,7 +185,7 @@ mod tests {
         let mut openings = asking();
         openings.opens(1, opening(1.0));
         assert_eq!(openings.take(&[]), [opening(1.0)]);
-        // It ends, and is opened again, before the first answer.
+        // The flow ends, and is opened twice more, before the first answer.
         openings.closed(1, A);
         openings.opens(1, opening(2.0));
         openings.opens(1, opening(3.0));
@@ -204,7 +204,8 @@ mod tests {
         let mut openings = asking();
         openings.opens(1, opening(1.0));
         openings.closed(1, A);
-        // It was opened and has ended: that is counted, if it was wrong.
+        // The flow has ended before anything was asked. The coordinator is asked all the same: a
+        // wrong opening is counted.
         assert_eq!(openings.take(&ended), [opening(1.0)]);
         assert_eq!(openings.answered(&answer(OVER)), Some(1));
         openings.opens(1, opening(2.0));

@@ -67,8 +67,8 @@ fn hidden(path: &Path, ending: &str) -> io::Result<PathBuf> {
     Ok(path.with_file_name(name))
 }
 
-/// Locks the file, and writes into it who has done so. The system unlocks it when the process ends,
-/// however it does.
+/// Locks the file, and writes the numbers of this process and of its port into it. When the process
+/// ends, in whatever way, the system unlocks the file.
 async fn take_name(path: &Path, port: u32) -> io::Result<File> {
     let mut options = File::options();
     let mut file =

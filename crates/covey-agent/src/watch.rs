@@ -148,7 +148,7 @@ impl Watch {
         self.unused.retain(|name, _| name.coflow() != Some(coflow));
     }
 
-    /// It is `now_s`. What flows have sent since they were last looked at is not known.
+    /// Time passes to `now_s`. What flows have sent since they were last looked at is not known.
     pub fn pass(&mut self, now_s: f64) {
         let every_s = self.idle_after_s / LOOKS;
         let pause_s = now_s - self.now_s;

@@ -180,7 +180,7 @@ fn an_idle_flow_that_changes_its_coflow_stays_idle() {
     }
     let idle = Uses { flows: vec![(NAME, Use::Idle)], ..Uses::default() };
     assert_eq!(out, [FromAgent::Uses(idle)]);
-    // It changes its coflow once more; its application may begin to send at any time.
+    // The flow changes its coflow once more. Its application may begin to send at any time.
     let third = FlowName::Key(FlowKey { coflow: 9, flow: 0 });
     let names = [KEY, MOVED, third];
     let names = names.map(|name| FlowAnnouncement { id: FlowId(17), member: Some(name) });

@@ -237,7 +237,7 @@ impl Attached {
         let (begin, now) = (thread_cpu(), Instant::now());
         let Some(connects) = &mut self.connects else { return Ok(Progress::default()) };
         while let Some(established) = connects.take_established() {
-            // Those of other network namespaces are told of, too.
+            // The notes are also of connections in other network namespaces.
             let is_here = self.ignored.may_be_of_host(established.local.ip());
             if is_here && self.young.len() < MAX_YOUNG {
                 self.young.push_back((established, now + YOUNG));
@@ -245,7 +245,7 @@ impl Attached {
         }
         let mut sending = Vec::new();
         for (established, until) in std::mem::take(&mut self.young) {
-            // It may be of another network namespace, or have ended.
+            // No such connection is here: it belongs to another network namespace, or has ended.
             let Some(mut connection) = self.sockets.find(&established)? else { continue };
             if self.ignored.has(&connection) || !self.flows.is_new(connection.cookie) {
                 continue;

@@ -32,7 +32,7 @@ pub struct Established {
 pub struct Connects {
     begun: HashMap<MapData, u64, [u64; 2]>,
     news: RingBuf<MapData>,
-    /// Notes as long as it is there.
+    /// The program that takes the notes. It is unloaded when this is dropped.
     _program: Ebpf,
 }
 

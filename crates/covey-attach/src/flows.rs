@@ -93,9 +93,9 @@ fn age_us(connection: &Connection, busy_before_us: u64) -> u64 {
 }
 
 impl Flows {
-    /// No connections yet. `sees_ends`: all that end are told of, with what they have sent.
-    /// `passes_idle`: what connections have sent before the first look is none of a flow's, if they
-    /// are idle then.
+    /// No connections yet. With `sees_ends`, [`Flows::look`] hears of every connection that ends,
+    /// with what it has sent. With `passes_idle`, what an idle connection has sent before the first
+    /// look does not count as sent by a flow.
     pub fn new(sees_ends: bool, passes_idle: bool) -> Flows {
         let patience_s = if sees_ends { PATIENCE_S } else { 0.0 };
         Flows { patience_s, passes_idle, ..Flows::default() }

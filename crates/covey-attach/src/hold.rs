@@ -23,7 +23,7 @@ pub struct Hold {
     until: Array<MapData, u64>,
     /// The sockets in `held`, by their cookies.
     cookies: BTreeSet<u64>,
-    /// Holds as long as it is there.
+    /// The program that holds sockets. It is unloaded when this is dropped.
     _program: Ebpf,
 }
 
@@ -58,11 +58,12 @@ impl Hold {
         Ok(())
     }
 
-    /// This process follows what its flows do. It is to say so many times a second: after a quarter
-    /// of a second of silence nobody is held, for what was decided is old by then.
+    /// Says that this process follows its flows. It has to be called many times a second: after a
+    /// quarter of a second without a call no socket is held any more, because decisions are old by
+    /// then.
     pub fn renew(&mut self) {
         if !self.cookies.is_empty() {
-            // The only entry is always there.
+            // An array always has its only entry: this cannot fail.
             let _ = self.until.set(0, now_ns() + LEASE_NS, 0);
         }
     }
@@ -71,7 +72,7 @@ impl Hold {
     /// [`Socket::kick`](crate::pace::Socket::kick) makes it do at once.
     pub fn let_go(&mut self, cookie: u64) {
         if self.cookies.remove(&cookie) {
-            // The entry is there.
+            // `cookies` had the socket, so `held` has it, too.
             let _ = self.held.remove(&cookie);
         }
     }

@@ -10,8 +10,8 @@ use rustix::process::{PidfdGetfdFlags, pidfd_getfd};
 
 use crate::target::{OpenFile, opened};
 
-/// A socket of another process. It is to be dropped soon: the other one cannot close it while it is
-/// there.
+/// A socket of another process. Drop it soon: as long as this value exists, the other process
+/// cannot close the socket.
 #[derive(Debug)]
 pub struct Socket(OwnedFd);
 

@@ -272,7 +272,7 @@ async fn incompressible(folder: &Path) -> Result<(), Failure> {
     // Seconds and CPU seconds, of flows that compression is tried for and of others.
     let mut found = vec![[[0.0; 2]; 2]; PAIRS];
     for flow in 0..2 * PAIRS as u32 {
-        // They take turns at going first.
+        // Flows with and without compression take turns at going first.
         let is_tried = matches!(flow % 4, 1 | 2);
         let codec = is_tried.then_some(CodecName::Lz4);
         let key = FlowKey { coflow: 1, flow };

@@ -174,7 +174,7 @@ async fn main() -> Result<(), Failure> {
     let mut found = vec![[const { Vec::new() }; 3]; all.len()];
     for round in 0..ROUNDS {
         for k in 0..all.len() {
-            // They take turns at going first.
+            // The setups take turns at going first.
             let k = (k + round) % all.len();
             let of = [large(&all[k]).await?, small(&all[k]).await?, begin(&all[k]).await?];
             found[k].iter_mut().zip(of).for_each(|(values, value)| values.push(value));

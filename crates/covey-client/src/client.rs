@@ -97,7 +97,7 @@ pub(crate) struct ClientState {
     /// Whether the last registration failed. If it did, none is tried before the coordinator has
     /// answered: otherwise the application would wait for each.
     is_away: AtomicBool,
-    /// Why the last registration that failed did so.
+    /// The error of the last registration that failed.
     last_failure: Mutex<Option<String>>,
     /// Whether the coordinator is of a version that accepts no lease in a registration.
     takes_no_lease: AtomicBool,

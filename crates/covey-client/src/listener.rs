@@ -64,7 +64,8 @@ impl FlowRequest {
 
     /// Returns when the other application does not wait for the flow any more.
     pub(crate) async fn given_up(&self) {
-        // It has nothing to say before the flow comes. A connection that is broken is over, too.
+        // The other application says nothing before the flow comes. A broken connection is an end,
+        // too.
         let _ = self.stream.drain(MAX_LINGERING).await;
     }
 
@@ -172,7 +173,8 @@ async fn accept(
             let mut come = None;
             let hear = async |guest: Arc<Guest>| come = hear(&client, stream, peer, &guest).await;
             entrance.serve(hear).await;
-            // It has its place until its header has come, or it is closed.
+            // The connection had its place at the door until its header came, or until it was
+            // closed.
             if let Some((stream, header)) = come {
                 pass_on(client, stream, peer, header, &sender).await;
             }

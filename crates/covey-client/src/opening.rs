@@ -22,7 +22,7 @@ pub struct Openings {
     prune_at: usize,
 }
 
-/// So many ends of flows may be kept although nobody has them open.
+/// Number of ends of flows that may be kept although nobody has them open.
 const MIN_PRUNED: usize = 1000;
 
 impl Default for Openings {
@@ -33,8 +33,8 @@ impl Default for Openings {
 }
 
 impl Openings {
-    /// One end of a flow is opened. If it is open to send already, that one is over, and hears so.
-    /// Where nobody is asked, it passes for right.
+    /// One end of a flow is opened. If this end has it open to send already, the earlier opening is
+    /// over, and is told. Where nobody is asked, the new opening passes for right.
     pub fn begin(&mut self, what: FlowOpening, is_asked: bool) -> Arc<Opening> {
         if self.latest.len() >= self.prune_at {
             self.latest.retain(|_, opening| opening.strong_count() > 0);

@@ -90,7 +90,7 @@ impl Tls {
             current.1 = Instant::now();
             match read(&self.files) {
                 Ok(configs) => current.0 = configs,
-                // They may be being replaced.
+                // Somebody may be replacing the files at this moment.
                 Err(error) => tracing::warn!(%error, "certificates are not read again"),
             }
         }

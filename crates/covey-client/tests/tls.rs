@@ -267,7 +267,7 @@ async fn a_coflow_without_a_coordinator_has_tls_too() {
     carry(flow, next(&mut listener).await, &data, 10_000).await;
     // The receiver has decided, and the sender has heard it.
     assert!(!sender.decision_delays().is_empty());
-    // One without TLS is told so.
+    // A sender without TLS is told that it needs TLS.
     let mode = Mode::Stream(StreamSetup::default());
     let plain = Client::start(Options { mode, ..Options::default() }).await.expect("a mode");
     let opened = plain.join(1 << 63).open(0, listener.local_addr(), None, b"").await;

@@ -19,9 +19,9 @@ const ROUNDING: f64 = 1e-6;
 pub(crate) struct Twin {
     /// The time of the last round.
     last: Time,
-    /// Bytes per second since then, of flows by their place in the trace.
+    /// Bytes per second since `last`, of flows by their place in the trace.
     rates: BTreeMap<(u32, u32), f64>,
-    /// Bytes sent until then.
+    /// Bytes sent until `last`, of the same flows.
     sent: BTreeMap<(u32, u32), f64>,
     /// The turn in which each flow was seen first.
     turns: BTreeMap<(u32, u32), usize>,

@@ -93,7 +93,7 @@ impl World for Decided {
 /// Coflows that leave, unless flows may still be added to them.
 struct Leaving<F> {
     stays_open: F,
-    /// Those that have left.
+    /// The coflows that have left.
     left: Vec<CoflowId>,
 }
 

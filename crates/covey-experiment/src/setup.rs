@@ -41,7 +41,8 @@ pub struct Setup {
     pub seed: Option<u64>,
     /// The rung of the [ladder](observe::LADDER) on which policies are simulated: it changes when
     /// coflows arrive and flows start, and how flows appear to policies that do not see coflows.
-    /// Without one, the trace is simulated as it is, and only hosts and starts are known.
+    /// Without a rung the trace is simulated as it is. Policies that do not see coflows then see
+    /// only the hosts and start of each flow.
     pub rung: Option<String>,
     /// The file of the metric by which `coda` compares flows.
     pub metric: Option<PathBuf>,

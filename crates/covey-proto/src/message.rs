@@ -320,7 +320,7 @@ pub enum ToAgent {
     /// When coflows have their turn of which the agent has said that flows are open. If the policy
     /// does not go by queues, nothing is said.
     Turns(Vec<CoflowTurn>),
-    /// Bytes that the flows of a coflow which an application on the host has open may send before a
-    /// schedule mentions them. Said after each [`Welcome`].
+    /// How many bytes of one coflow an application on the host may send before a schedule mentions
+    /// the coflow's flows. The flows that it has open share them. Said after each [`Welcome`].
     StartSmall(u64),
 }

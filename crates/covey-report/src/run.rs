@@ -137,8 +137,8 @@ impl<'a> Run<'a> {
     }
 }
 
-/// Mean of completion times in the order of the workload, weighted by its weights; `None` if all
-/// weights are 1.
+/// The mean of `ccts_s`, weighted by the coflows' weights. `ccts_s` is in the order of the
+/// workload. `None` if all weights are 1.
 pub(crate) fn weighted_mean(
     workload: &Workload,
     ccts_s: impl IntoIterator<Item = f64>,

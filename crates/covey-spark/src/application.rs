@@ -33,7 +33,7 @@ pub struct Application {
     pub tasks: Vec<Task>,
     /// Map outputs by id of the stage and index of the task: those of the last success.
     pub outputs: BTreeMap<u32, BTreeMap<u32, Output>>,
-    /// Sets of RDDs by their number; [`Application::rdds_of`] refers to them.
+    /// The number of each set of RDDs. [`Application::rdds_of`] has these numbers.
     pub(crate) rdd_sets: BTreeMap<Vec<u32>, u32>,
     /// The number of the set of RDDs of each stage in the log, also of stages that never ran.
     pub(crate) rdds_of: BTreeMap<u32, u32>,

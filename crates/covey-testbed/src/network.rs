@@ -211,9 +211,9 @@ fn settings(name: &str, settings: &[&str]) -> Result<(), TestbedError> {
 
 /// The queues at a link's end. First come messages to the coordinator and acknowledgements without
 /// data, which would otherwise wait behind data; then the DSCP classes, the highest first. Each
-/// class is guaranteed a hundredth of the link, so none starves. With `queues`, these many serve
-/// the marks that senders choose among, and plain traffic is in the first: nobody who marks packets
-/// may push it aside.
+/// class is guaranteed a hundredth of the link, so none starves. With `queues`, there are that many
+/// classes for data, one for each mark that senders choose among. Plain traffic is in the highest
+/// of them, so that no marked packet delays it.
 fn shape(device: &str, link_bps: f64, queue: u32, queues: Option<u32>) -> String {
     let rate = |part: f64| format!("{}bit", (link_bps * part).max(8.0) as u64);
     let (all, little) = (rate(1.0), rate(0.01));

@@ -44,9 +44,9 @@ pub struct Arguments {
     /// and for --rung [default for --rung: 1]
     #[arg(long, value_name = "N")]
     seed: Option<u64>,
-    /// A rung of the ladder of `covey trace records`: changes when coflows arrive and flows start,
-    /// and gives flows the addresses and ports that policies without labels (coda) see; without one
-    /// these see hosts and starts alone
+    /// A rung of the ladder of `covey trace records`. It changes when coflows arrive and flows
+    /// start. It also gives flows the addresses and ports that policies without labels (coda) see;
+    /// without a rung they see hosts and starts alone
     #[arg(long, value_name = "NAME")]
     rung: Option<String>,
     /// The metric by which coda compares flows, a file that `covey identify --train` wrote

@@ -236,7 +236,8 @@ impl Agent {
                 let mut is_changed = false;
                 for key in keys {
                     if self.unacknowledged.remove(&key).is_none() {
-                        // It has ended because nobody needs it any more.
+                        // This agent has reported no end: the flow ends because nobody needs it any
+                        // more.
                         is_changed = true;
                         self.schedule.end(key, None);
                         self.turns.closed(key);
@@ -521,7 +522,7 @@ impl Agent {
     /// The coordinator has answered what is registered of a flow.
     fn found(&mut self, answer: &OpeningAnswer) {
         let key = self.names.present(answer.key.into());
-        // It may have ended meanwhile.
+        // The flow may have ended since the question.
         if let Ok(FlowFacts { peer, .. }) = answer.found
             && answer.side == Side::Sends
             && !self.unacknowledged.contains_key(&key)

@@ -83,7 +83,8 @@ fn served(agent: &Agent) -> Vec<(FlowName, f64)> {
 fn at_the_end_of_a_flow_the_next_one_to_the_same_receiver_has_its_rate() {
     let mut agent = in_turn();
     let said = end(&mut agent, A);
-    // It is said before the end, so that the receiver's port stays promised.
+    // The agent says that A has passed its rate on before it says that A has ended. So the
+    // receiver's port stays promised.
     assert_eq!(said[0], FromAgent::Passed(vec![Passing { from: A, to: C }]));
     assert!(matches!(said[1], FromAgent::Ended(_)), "{said:?}");
     assert_eq!(served(&agent), [(C, 1e6)]);

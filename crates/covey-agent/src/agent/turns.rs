@@ -11,7 +11,7 @@ use covey_proto::{CoflowTurn, FlowKey, FlowName};
 /// The flows that are open here, and the turns of their coflows.
 #[derive(Debug, Default)]
 pub struct Turns {
-    /// The receivers of flows that are open and registered so.
+    /// The receiver of each open flow, if what the application has opened is what is registered.
     receivers: BTreeMap<FlowName, u32>,
     /// The same flows by receiver.
     by_receiver: BTreeSet<(u32, FlowName)>,

@@ -23,7 +23,7 @@ struct Flow {
     released_s: Option<f64>,
 }
 
-/// So long after it was released a flow that sends again appears again, in seconds.
+/// A flow that sends again this many seconds after its release, or later, is reported again.
 const AGAIN_S: f64 = 5.0;
 
 /// The flows by the numbers that the enforcer has given to them.

@@ -77,7 +77,7 @@ fn of_agent(key: FlowKey) -> Proof {
     Proof::Agent { token, seal: SECRET.sending(toy, 0).sign(toy, PUSHED, key) }
 }
 
-/// The question whether that is so.
+/// The question whether the proof [`of_agent`] is that of the flow's port.
 fn confirm(key: FlowKey) -> FlowAsk {
     let Proof::Agent { seal, .. } = of_agent(key) else { panic!("of an agent") };
     FlowAsk { key, direction: PUSHED, purpose: Purpose::Confirm(seal.0) }
@@ -89,7 +89,7 @@ fn answer(proofs: &mut Proofs, ask: FlowAsk, granted: Option<Token>) -> Vec<Told
     told
 }
 
-/// So long that the coordinator counts as away.
+/// Waits until the coordinator counts as away.
 fn wait(proofs: &mut Proofs) -> Vec<Told> {
     let mut told = Vec::new();
     (0..PATIENCE).for_each(|_| proofs.tick(&mut told));

@@ -24,7 +24,7 @@ pub struct AllFlows {
 /// How all flows are served as one group.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 enum Mode {
-    /// They are not: the plan serves coflows.
+    /// The plan serves coflows, not all flows as one group.
     #[default]
     Off,
     /// One flow before the other.
@@ -63,7 +63,7 @@ impl AllFlows {
         }
     }
 
-    /// All flows in classes, if they are served so.
+    /// The classes, if all flows are served in classes.
     pub fn classes(&self) -> Option<&ClassShares> {
         (self.mode == Mode::Classes).then_some(&self.classes)
     }

@@ -38,8 +38,8 @@ impl RunningFlows {
         (0..self.count()).map(|slot| self.get(slot))
     }
 
-    /// Flows that ran before the last allocation and may not run since, with what was left of them
-    /// then.
+    /// Flows that ran before the last allocation and may not run since it, with the bytes that were
+    /// left of them at that allocation.
     pub fn stopped(&self) -> &[Running] {
         &self.stopped
     }

@@ -130,7 +130,7 @@ impl<'p> Driver<'p> {
         (&self.traffic, self.policy.wakes_mut())
     }
 
-    /// It is `now` from now on.
+    /// Sets the time to `now`.
     pub fn advance_to(&mut self, now: Time) {
         self.traffic.set_now(now);
     }
@@ -342,7 +342,7 @@ impl<'p> Driver<'p> {
         Ok(answer)
     }
 
-    /// Has the policy put flows into groups of its own, and moves them there.
+    /// Has the policy put flows into groups of its own, and moves the flows into these groups.
     fn regroup(&mut self, world: &mut impl World) {
         let Driver { policy, traffic, read, regrouping, .. } = self;
         let now = traffic.now();

@@ -44,7 +44,7 @@ struct SleeperLinks {
     at: u16,
     /// The coflow's links in it.
     bits: u64,
-    /// Those at which anything was left.
+    /// The ones of these links at which anything was left.
     open: u64,
 }
 

@@ -350,8 +350,8 @@ impl EntryAllocation {
         Ok(())
     }
 
-    /// Returns whether the rates stay although other amounts are free at some links. `after`
-    /// follows these then.
+    /// Returns whether the rates stay although other amounts are free at some links. If they stay,
+    /// `after` follows these amounts.
     ///
     /// An entry that gets nothing stays so while it cannot send. Max-min fair rates are unique, and
     /// they stay the fair ones as long as they fit and the links that limit flows have not changed.

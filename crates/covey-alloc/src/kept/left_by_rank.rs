@@ -4,7 +4,7 @@ use crate::free_capacity::FreeCapacity;
 use covey_core::Demand;
 use covey_core::Rank;
 
-/// What is left at each link of the fabric behind each entry that takes something there.
+/// What is left at each link of the fabric behind each entry that takes something at the link.
 #[derive(Debug, Default)]
 pub struct LeftByRank {
     /// By link, the entries that take something, in order, each with what it leaves.

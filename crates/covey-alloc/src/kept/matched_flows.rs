@@ -20,7 +20,7 @@ struct RunningFlow {
 /// The flows that run, and the ports at which others may begin.
 #[derive(Debug, Default)]
 pub struct MatchedFlows {
-    /// Those that run, in the order in which they take.
+    /// The flows that run, in the order in which they take capacity.
     flows: Vec<RunningFlow>,
     /// The local links of their paths, flow after flow.
     links: Vec<u32>,

@@ -92,10 +92,10 @@ pub struct PassSteps {
 /// The entries that have something.
 #[derive(Debug, Default)]
 struct Stepping {
-    /// Those of the previous pass, and how many of them this pass has passed.
+    /// The entries of the previous pass. This pass has passed the first `passed` of them.
     previous: Vec<PlacedEntry>,
     passed: usize,
-    /// Those of this pass so far.
+    /// The entries of this pass so far.
     current: Vec<PlacedEntry>,
 }
 

@@ -179,7 +179,7 @@ impl Layer {
 
     /// Divides the `rest` of dirty links between this layer and those `below`. At other links, all
     /// amounts are those of the previous pass. Makes `changed` the links at which another amount is
-    /// kept back than then.
+    /// kept back than on the previous pass.
     fn offer(
         &mut self,
         below: &[Layer],

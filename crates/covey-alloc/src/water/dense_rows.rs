@@ -44,7 +44,7 @@ impl Default for Numbers {
 }
 
 impl Numbers {
-    /// So many zeros.
+    /// Makes these `count` zeros.
     fn clear(&mut self, count: usize) {
         let mut bytes = match std::mem::take(self) {
             Numbers::Bytes(numbers) => numbers,
@@ -112,7 +112,7 @@ impl DenseRows {
         }
     }
 
-    /// So many flows on a path are attached to `link` from now on; fewer, if `by` is below zero.
+    /// Attaches `by` more flows on a path to `link`; detaches flows if `by` is below zero.
     pub fn add(&mut self, link: usize, path: &[u32], by: i32) {
         for other in path.iter().map(|&other| other as usize).filter(|&other| other != link) {
             let (was, is) = self.flows.add(link * self.links + other, by);

@@ -11,7 +11,7 @@ use crate::exact_sum::ExactSum;
 pub struct Divided {
     /// By link, the weights of the flows that cross it.
     pub weights: Vec<ExactSum>,
-    /// Working memory: links with other flows than before, and their levels then.
+    /// Working memory: links with other flows than before, and the levels that they had before.
     pub changed: Vec<(u32, f64)>,
 }
 

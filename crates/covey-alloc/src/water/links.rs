@@ -94,8 +94,8 @@ impl Links {
         (self.free[link] - free).abs() <= TOLERANCE * self.capacity[link]
     }
 
-    /// Sets what is free of every link. Calls `off` with each link whose level is wrong then.
-    /// Returns whether another amount is free than before.
+    /// Sets what is free of every link. Calls `off` with each link whose level does not fit what is
+    /// free now. Returns whether another amount is free than before.
     ///
     /// Where as much is free as before at 64 links, these are passed over: when another amount is
     /// used of a link, it is looked at then.

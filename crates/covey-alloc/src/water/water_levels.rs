@@ -51,9 +51,9 @@ pub struct WaterLevels {
     changes: Changes,
     /// Whether another amount is used or free of a link than when that was last handed on.
     is_touched: bool,
-    /// These links, if they are noted.
+    /// The links for which that holds, if they are noted.
     touched: MarkedLinks,
-    /// Whether these links are noted: there are no tables, and somebody asks.
+    /// Whether `touched` is kept up: there are no tables, and somebody asks for it.
     notes_touched: bool,
     rounds: usize,
     /// Where links are divided in proportion, instead of fairly.

@@ -93,7 +93,7 @@ impl Outbox {
         if is_busy() {
             self.line.is_wanted.store(true, Ordering::SeqCst);
         }
-        // It may have become free just before.
+        // Asks again: the line may have become free between the question and the mark `is_wanted`.
         !is_busy()
     }
 

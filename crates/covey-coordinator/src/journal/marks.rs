@@ -100,12 +100,12 @@ impl Marks {
         }
     }
 
-    /// These with a block of numbers more.
+    /// These marks with a block of numbers more.
     pub fn with_block(self) -> Marks {
         Marks { id: self.id + BLOCK, dag: self.dag + BLOCK, ..self }
     }
 
-    /// These with as many more as may have been given and lost.
+    /// These marks with as many numbers more as may have been given and lost.
     pub fn with_unknown(self) -> Marks {
         let (id, dag) = (self.id + UNKNOWN, self.dag + UNKNOWN);
         Marks { epoch: self.epoch + UNKNOWN_EPOCHS, id, dag, ..self }

@@ -189,7 +189,8 @@ impl Journal {
         Ok(())
     }
 
-    /// Reserves the numbers that records give, on disk.
+    /// These records give numbers to coflows and DAGs. If a number is above the reserved ones, the
+    /// next block is reserved on disk first.
     fn reserve(&mut self, records: &[&Record]) -> io::Result<()> {
         records.iter().for_each(|record| self.given.see(record));
         if self.reserved.cover(&self.given) {
@@ -232,7 +233,8 @@ impl Journal {
         check_room(&self.folder, self.length)?;
         let replaced = self.replace_by(records.into_iter().collect());
         if replaced.is_err() {
-            // It may have filled the disk. If that fails, the next one is written over it.
+            // The unfinished file may have filled the disk. If it cannot be removed, the next one
+            // is written over it.
             let _ = fs::remove_file(self.folder.join(NEW));
         }
         replaced

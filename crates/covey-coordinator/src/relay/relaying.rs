@@ -56,7 +56,7 @@ impl Relay {
                 if let Some(address) = other.or(above) {
                     return Err(RelayError::Public(address));
                 }
-                // There must be one to show.
+                // Without TLS, the relay shows a token: there must be one.
                 covey_api::read_token(&credentials.token_path())?;
                 None
             }
@@ -131,8 +131,8 @@ async fn keep_joined(
     let path = Credentials::of(&config.folder).token_path();
     let mut wait = FIRST_WAIT;
     loop {
-        // It may have changed since the last attempt; the coordinator refuses one that is not
-        // there.
+        // The token may have changed since the last attempt. If there is none, the relay shows an
+        // empty one, which the coordinator refuses.
         let token = match tls {
             Some(_) => Vec::new(),
             None => covey_api::read_token(&path).unwrap_or_default(),

@@ -221,7 +221,7 @@ impl Log {
         if named.is_ok_and(|named| place(&named) == place(&open_file)) && !self.is_failing {
             return self.file.write_all(text.as_bytes());
         }
-        // It was renamed or removed, or may end within a line.
+        // The file was renamed or removed, or a failed write may have left half a line at its end.
         self.file = open(&self.path)?;
         self.file.write_all(text.as_bytes())
     }

@@ -28,7 +28,7 @@ impl Rate {
         lock(&self.0).per_s
     }
 
-    /// So many a second from now on.
+    /// Allows `per_s` requests a second from now on.
     pub fn set(&self, per_s: u32) {
         lock(&self.0).per_s = per_s;
     }

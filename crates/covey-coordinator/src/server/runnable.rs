@@ -73,7 +73,8 @@ impl Runnable {
             let scheduler = Scheduler { policy: self.policy, tenants: self.tenants };
             return Ok(start(fabric, scheduler, config));
         }
-        // It must not hear of named coflows, not even of those that have gone.
+        // A policy without labels must not hear of named coflows, not even of those that have gone.
+        // So another policy reads the journal.
         let reader = covey_sched::build("fair")?.policy;
         let state = start(fabric.clone(), reader.into(), config);
         match state.population().coflows {

@@ -52,7 +52,7 @@ impl AgentState {
 
     /// A coflow is over, of which the agent has reported something.
     pub fn over(&mut self, serial: u64) {
-        // An agent that is not there reports it again when it joins, and is told then.
+        // An agent without a session reports the coflow again when it joins, and is told then.
         if self.connection.session.is_some() && self.letters.over.last() != Some(&serial) {
             self.letters.over.push(serial);
         }
@@ -145,7 +145,7 @@ pub(super) struct Letters {
 
 impl Letters {
     fn has_news(&self) -> bool {
-        // Those that were cancelled wait for schedules.
+        // Cancelled flows are no news: they wait for schedules.
         let Letters { acknowledged, cancelled: _, renamed, thresholds, over, .. } = self;
         let Letters { taken, released, keys, answers, openings, turns, .. } = self;
         let says_ends = !acknowledged.is_empty() || !over.is_empty() || !released.is_empty();

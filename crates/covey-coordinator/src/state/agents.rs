@@ -110,7 +110,7 @@ impl Agents {
         agent.connection.since = now;
         (agent.connection.heard, agent.connection.told) = (now, now);
         agent.connection.welcome = true;
-        // It says again what its applications have open.
+        // The agent says again what its applications have open.
         agent.early = EarlyOpenings::default();
         // Messages that it did not receive before are decided again.
         agent.letters.acknowledged.clear();

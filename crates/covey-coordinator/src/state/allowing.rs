@@ -12,8 +12,8 @@ use crate::request::Client;
 use covey_api::Limits;
 
 impl CoordinatorState {
-    /// These are the tokens, with what each may have from now on. What is there stays, but what is
-    /// remembered of coflows that have gone is cut down.
+    /// Sets what each token may have from now on. Nothing that a token has already is taken away,
+    /// but fewer coflows that have gone may be remembered.
     pub fn set_limits(&mut self, limits: BTreeMap<String, Limits>) {
         self.limits = limits;
         self.forget_gone();

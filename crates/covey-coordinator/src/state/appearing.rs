@@ -38,7 +38,7 @@ impl CoordinatorState {
                 appeared.append(&mut self.announced.claim(address, port));
             }
         }
-        // These do not leave the host.
+        // Flows from a host to itself do not leave the host.
         appeared.retain(|(from, ..)| *from != port);
         let start = |(from, appearance, start): &(u32, Appearance, Time)| {
             self.announced.insert(*from, port, appearance, *start, self.now)
@@ -68,7 +68,7 @@ impl CoordinatorState {
             }
             // Its number was that of another flow, whose end has not been reported.
             self.end_number(port, number);
-            // It may be older than this coordinator's clock.
+            // The flow may have begun before this coordinator's clock did.
             let start = Time::from_secs(self.now.as_secs() - appearance.age_s.min(MAX_AGE_S));
             if self.announced.len() >= self.config.max_flows {
                 self.agents.get_mut(port).letters.released.push(number);
@@ -121,7 +121,7 @@ impl CoordinatorState {
         let mut new = Vec::new();
         for flow in again {
             let AnnouncedFlow { src, dst, number, observed, from, to, .. } = flow;
-            // It may be named twice.
+            // A pair of ends may be named twice.
             if self.announced.between(from, to).is_none_or(|it| it.observed.community.is_some()) {
                 continue;
             }
@@ -207,7 +207,7 @@ impl CoordinatorState {
             self.release(id);
             let Observed { start_s, protocol, .. } = flow.observed;
             let (number, from, to) = (flow.number, flow.from, flow.to);
-            // It is scheduled again when the agent is back.
+            // The flow is scheduled again when the receiver's agent is back.
             let appearance = Appearance { number, protocol, from, to, age_s: 0.0 };
             self.announced.note_elsewhere(flow.src, appearance, Time::from_secs(start_s));
         }

@@ -270,8 +270,8 @@ impl CoordinatorState {
         let is_active = match coflow.flows.get(key.flow).map(|flow| flow.stage) {
             Some(Stage::Active) => true,
             Some(Stage::Stalled | Stage::Unused(_) | Stage::Held) => false,
-            // It was served again above. A repaired journal may lack the record that added the
-            // flow.
+            // `serve_again` has made a written flow active; an ended one stays ended. A repaired
+            // journal may lack the record that added the flow.
             Some(Stage::Written | Stage::Ended) | None => return,
         };
         coflow.flows.restart(key.flow);
@@ -299,7 +299,7 @@ impl CoordinatorState {
     /// these were the last.
     fn remove_flows(&mut self, serial: u64, from: usize) -> bool {
         let Some(coflow) = self.coflows.get_mut(serial) else { return true };
-        // It does not go with its last end.
+        // The coflow is not to leave with its last flow.
         coflow.open = true;
         let next = coflow.flows.iter().skip(from).take(self.config.piece);
         let unfinished: Vec<(u32, Flow)> = next

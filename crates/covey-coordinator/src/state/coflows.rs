@@ -232,12 +232,12 @@ impl Coflows {
         self.present.keys().copied().collect()
     }
 
-    /// The serial number of the coflow that the policy calls so.
+    /// The serial number of the coflow that has this id for the policy.
     pub fn serial(&self, id: CoflowId) -> u64 {
         self.serials[id.index()]
     }
 
-    /// The present coflow that the policy calls so.
+    /// The present coflow that has this id for the policy.
     pub fn of(&self, id: CoflowId) -> Option<&Coflow> {
         self.get(*self.serials.get(id.index())?)
     }

@@ -64,7 +64,7 @@ impl FlowIds {
         ids
     }
 
-    /// These are the ids of flows of a coflow, from this index on.
+    /// Notes the ids of flows of a coflow, from the flow at `index` on. Returns them as runs.
     pub fn insert(&mut self, coflow: u64, index: u32, ids: &[u64]) -> Vec<IdRun> {
         let mut runs: Vec<IdRun> = Vec::new();
         for (index, &id) in (index..).zip(ids) {
@@ -77,8 +77,8 @@ impl FlowIds {
         runs
     }
 
-    /// The flow with an index of a coflow has left. Gives another id to what stays of it there.
-    /// `runs` are those of the coflow.
+    /// The flow at `index` has left a coflow, with its id. The ended flow that the coflow keeps in
+    /// its place gets the id `id`. `runs` are the runs of the coflow.
     pub fn replace(&mut self, coflow: u64, runs: &mut Vec<IdRun>, index: u32, id: u64) {
         let behind = runs.partition_point(|run| run.index <= index);
         let Some(at) = behind.checked_sub(1) else { return };

@@ -125,7 +125,7 @@ pub(super) struct Flows {
     pub attempts: Attempts,
     /// Flows that have ended because nobody needed them any more.
     cancelled: BTreeSet<u32>,
-    /// When the first of the flows that are unused now became so.
+    /// When the first of the flows that are unused now became unused.
     unused_since: Time,
 }
 
@@ -261,7 +261,7 @@ impl Flows {
         all.max_by_key(|(_, count)| *count).map(|(why, _)| why)
     }
 
-    /// When the first of those became so.
+    /// When the first of the flows that are unused now became unused.
     pub fn unused_since(&self) -> Time {
         self.unused_since
     }

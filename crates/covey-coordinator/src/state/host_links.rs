@@ -11,7 +11,7 @@ const MIN_WINDOW_S: f64 = 0.5;
 pub(super) struct HostLinks {
     /// When its agent last reported it.
     since: Time,
-    /// Bytes on the wire that scheduled flows have sent and received since then.
+    /// Bytes on the wire that scheduled flows have sent and received since that report.
     scheduled: [f64; 2],
     /// Bytes per second of other traffic that the host sends and receives; as of the last report.
     pub other: Option<[f64; 2]>,

@@ -15,7 +15,7 @@ use crate::record::{Digest, Record};
 pub(super) enum Pending {
     /// Apply it, and answer these requests. It is a change of these coflows.
     Apply(Record, Vec<RequestId>, Vec<u64>, Option<More>),
-    /// It has had its effect. Acknowledge the ends of flows to the agent of a port.
+    /// The record has had its effect. Acknowledge the ends of flows to the agent of a port.
     Acknowledge(Record, u32, Vec<FlowName>),
 }
 

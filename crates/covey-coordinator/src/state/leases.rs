@@ -64,7 +64,7 @@ impl Leases {
         self.by_next_look.first().filter(|(at, _)| at.due(now)).map(|(_, serial)| *serial)
     }
 
-    /// A lease is to be looked at then.
+    /// A lease is to be looked at next at the time `at`.
     pub fn look_at(&mut self, serial: u64, lease: &mut Lease, at: Time) {
         self.by_next_look.remove(&(lease.next_look, serial));
         lease.next_look = at;

@@ -122,7 +122,7 @@ impl CoordinatorState {
 
     fn remove_expired(&mut self, id: u64) {
         if self.order.is_changing(id) {
-            // Its client is there.
+            // A client changes the coflow, so it is there.
             return;
         }
         let record = Record::Removed { id, at_s: self.now.as_secs() };
@@ -136,7 +136,7 @@ impl CoordinatorState {
             changed.filter_map(|id| Some(lease_of(id, self.coflows.get(id)?))).collect();
         if !leases.is_empty() {
             let record = Record::Kept { at_s: self.now.as_secs(), leases };
-            // It has had its effect, and is written later if it cannot be now.
+            // The record has had its effect. If it cannot be written now, it is written later.
             self.journal.acknowledge(record, 0, Vec::new(), &mut self.effects);
         }
     }

@@ -185,7 +185,7 @@ impl CoordinatorState {
         self.awaited_bytes.set_threshold(serial, threshold);
         for port in coflow.flows.senders() {
             let agent = self.agents.get_mut(port);
-            // An agent that joins is told the thresholds of all coflows of its port then.
+            // An agent without a session is told all thresholds of its port when it joins.
             if agent.connection.session.is_some() {
                 agent.letters.thresholds.insert(serial, threshold);
                 self.agents.wake(port);

@@ -15,7 +15,7 @@ impl CoordinatorState {
     /// [`CoordinatorState::start_again`].
     pub fn announce_start(&mut self) {
         let record = Record::Epoch(self.epoch() + 1);
-        // It is nobody's end of a flow.
+        // This record acknowledges no end of a flow.
         self.journal.acknowledge(record, 0, Vec::new(), &mut self.effects);
     }
 

@@ -95,8 +95,8 @@ impl CoordinatorState {
             return self.close(session, Refusal::Port);
         }
         if hello.holds.0 > self.epoch() {
-            // It has heard of a later start than this one: the journal is an old copy, or a new
-            // one. It would drop every schedule.
+            // The agent has heard of a later start than this one: the journal is an old copy, or a
+            // new one. The agent would drop every schedule.
             self.effects.counts.epochs_ahead += 1;
             return self.close(session, Refusal::Order);
         }
@@ -188,7 +188,7 @@ impl CoordinatorState {
             let (mut new, mut compressed, mut names) = (Vec::new(), Vec::new(), Vec::new());
             for &(name, Ended { key, bytes, wire }) in of_coflow {
                 match key.key().and_then(|key| Some((key, self.coflows.flow(key)?))) {
-                    // It is another agent's flow.
+                    // The flow belongs to another agent.
                     Some((_, flow)) if flow.src != port => continue,
                     Some((key, flow)) if flow.stage != Stage::Ended => {
                         let id = self.coflows.id_of(key).unwrap_or_default();
@@ -270,7 +270,7 @@ impl CoordinatorState {
             };
             let Some(coflow) = self.coflows.get_mut(key.coflow) else { continue };
             if coflow.flows.cancelled().contains(&key.flow) {
-                // It was opened after that.
+                // The application has opened the flow after it was cancelled.
                 self.tell_cancelled(key);
                 continue;
             }

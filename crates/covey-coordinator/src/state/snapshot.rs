@@ -10,8 +10,9 @@ use super::leasing::lease_of;
 use crate::record::{FormerNames, Lease, Record};
 
 impl CoordinatorState {
-    /// Records that say all that this coordinator knows; and those on the way to the journal that
-    /// will have effect when they are there. A journal with both is as good as the one there is.
+    /// Records that say all that this coordinator knows, and the records on the way to the journal,
+    /// which have their effect when they are written. A journal with both is as good as the present
+    /// one.
     pub fn snapshot(&self) -> (Vec<Record>, Vec<(Lsn, Record)>) {
         let coflows = &self.coflows;
         let (id, external, flow) = (coflows.next_id, coflows.dags.next, coflows.ids.next());

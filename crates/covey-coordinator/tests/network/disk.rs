@@ -37,15 +37,16 @@ impl Disk {
         last
     }
 
-    /// Fails: nothing that is on the way gets there. Returns the first and the last of these
-    /// records.
+    /// The disk fails: it loses all records that are being written. Returns the first and the last
+    /// of them.
     pub fn fail(&mut self) -> Option<(Lsn, Lsn)> {
         let lost = self.writing.front()?.1..=self.writing.back()?.1;
         self.writing.clear();
         Some(lost.into_inner())
     }
 
-    /// The coordinator has crashed: of what was on the way, so many records get there.
+    /// The coordinator has crashed: of the records that were being written, the first `written` are
+    /// on disk.
     pub fn crash(&mut self, written: usize) {
         self.records.extend(self.writing.drain(..written).map(|(.., record)| record));
         self.writing.clear();

@@ -246,7 +246,7 @@ impl World {
             }
             Ok(_) => job.change = None,
             Err(problem) => match problem.status {
-                // It may be asked again.
+                // The change may be asked for again.
                 503 => {}
                 404 => panic!("an acknowledged coflow is lost: {problem:?}"),
                 409 | 412 => job.change = None,

@@ -289,9 +289,9 @@ impl CoflowState {
         }
     }
 
-    /// The coflow that an application or a trace calls so, by [`Registration::seq`], to which a
-    /// flow belongs, and the flow's index there. It is this coflow unless the flow has joined from
-    /// elsewhere.
+    /// Under which coflow and index an application or a trace knows a flow. The first number is
+    /// that coflow's [`Registration::seq`]. It is this coflow unless the flow has joined from
+    /// another one.
     #[inline]
     pub fn named_place(&self, index: u32) -> (u32, u32) {
         let number = self.flow_number(index);

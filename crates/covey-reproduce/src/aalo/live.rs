@@ -46,7 +46,8 @@ const SECTION_7_6: Item = Item {
 };
 
 /// Numbers of agents, the interval δ in seconds, and what the paper says of it. The paper's δ for
-/// 10,000 agents is not in our text; ours is as many times longer as there are more agents.
+/// 10,000 agents is not in our text. Ours is 100 times that for 100 agents, because there are 100
+/// times as many.
 const SIZES: &[(u32, f64, &str)] = &[
     (100, 0.008, "100 machines are in line within 8 ms on average"),
     (10_000, 0.8, "O(10,000) daemons with minimal performance loss"),

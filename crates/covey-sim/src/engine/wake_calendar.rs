@@ -61,7 +61,7 @@ mod tests {
         calendar.set(WakeId(1), start, at(5.0));
         calendar.set(WakeId(2), start, at(6.0));
         calendar.set(WakeId(1), start, at(2.0));
-        // Later than it is looked at anyway.
+        // Wake-up 2 is looked at after 3 s anyway, half of 6 s. So this call changes nothing.
         calendar.set(WakeId(2), start, at(4.0));
         assert_eq!(calendar.pop(at(0.9)), None);
         assert_eq!(calendar.pop(at(9.0)), Some(WakeId(1)));

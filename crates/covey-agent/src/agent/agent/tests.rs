@@ -83,7 +83,7 @@ fn what_is_written_is_served_again_only_after_it_has_been_removed() {
     let written = Progress { written: vec![A, B], ..Progress::default() };
     agent.happened(&written, 0.0, &mut out);
     assert_eq!((served(&agent), out), (vec![], vec![FromAgent::Written(vec![A])]));
-    // Neither this coordinator has heard of it nor the next.
+    // This coordinator has not heard that A was written. The next one has not either.
     tell(&mut agent, set(1, 2, 1, &[A, B]));
     assert_eq!(served(&agent), [B]);
     agent.hello();

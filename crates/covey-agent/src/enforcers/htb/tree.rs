@@ -250,7 +250,7 @@ mod tests {
     }
 
     fn service(layer: u32, mbps: f64) -> Service {
-        // So that the class gets the rate that is given here.
+        // Divided by what headers add, so that the class gets `mbps`.
         Service { layer, rate: mbps * 1e6 / 8.0 / HEADERS, codec: None }
     }
 

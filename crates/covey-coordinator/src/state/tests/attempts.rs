@@ -237,7 +237,7 @@ fn a_journal_and_its_compaction_keep_attempts_and_what_was_cancelled() {
         after.heard(0, FromAgent::Hello(hello(0)), Time::ZERO);
         let (_, messages) = settle(&mut after, 0.0);
         assert_eq!(acknowledged(&messages), [A, FlowKey { coflow: 0, flow: 3 }]);
-        // So is one whose application opens a flow later.
+        // An agent whose application opens such a flow later is told, too.
         let sent = Sent { key: A.into(), bytes: 5.0, wire: 5.0 };
         after.heard(0, FromAgent::Sent(vec![sent]), Time::ZERO);
         assert_eq!(acknowledged(&settle(&mut after, 0.0).1), [A]);

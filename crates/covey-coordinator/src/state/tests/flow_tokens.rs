@@ -124,7 +124,7 @@ fn no_token_is_shown_to_a_host_that_cannot_read_it() {
         assert!(shown(&mut core, 0, of, PUSHED).is_some());
         join(&mut core, 11, 1, TOKENS - 1);
         assert_eq!(shown(&mut core, 0, of, PUSHED), None);
-        // It is away, and nobody knows better.
+        // The agent is away. What it last spoke counts.
         core.closed(11);
         assert_eq!(shown(&mut core, 0, of, PUSHED), None);
         join(&mut core, 12, 1, VERSION);

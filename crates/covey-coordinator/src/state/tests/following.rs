@@ -143,7 +143,7 @@ fn a_host_that_is_away_stalls_what_it_did_not_use() {
         core.heard(10 + u64::from(port), FromAgent::Hello(hello), Time::from_secs(8.0));
     }
     settle(&mut core, 8.0);
-    // It is as it was until its agent says otherwise.
+    // The flow is idle as before until its agent says otherwise.
     let told = status(&mut core, 0, 8.0);
     assert_eq!((told.flows_idle, told.flows_stalled), (1, 0));
 }

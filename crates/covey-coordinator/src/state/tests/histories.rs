@@ -381,7 +381,8 @@ impl World {
         self.follow();
     }
 
-    /// Until nothing waits for the disk, or to have its whole effect.
+    /// Writes and decides until no record waits for the disk, and every change has had its whole
+    /// effect.
     fn write_all(&mut self) {
         while !self.to_write.is_empty() || self.core.has_unfinished() {
             self.write(self.to_write.len());
