@@ -106,6 +106,11 @@ impl Bench {
         Ok(command)
     }
 
+    /// The log of a command that has ended.
+    fn log(&self, name: &str) -> Result<String> {
+        Ok(fs::read_to_string(self.scratch.path(name)?)?)
+    }
+
     /// Starts the coordinator.
     fn serve(&self) -> Result<Started> {
         let (data, clients) = (self.scratch.path("data")?, format!("{SWITCH}:7420"));
@@ -117,8 +122,8 @@ impl Bench {
 
     /// Starts the agent of a host.
     fn agent(&self, host: &Namespace, port: &str) -> Result<Background> {
-        let (credentials, agents) =
-            (self.scratch.path(&format!("data/agents/{port}"))?, format!("{SWITCH}:7421"));
+        let credentials = self.scratch.path(&format!("data/agents/{port}"))?;
+        let agents = format!("{SWITCH}:7421");
         let words = ["attach", "--host", "--port", port, "--coordinator", &agents];
         let words = [&words[..], &["--credentials", &credentials]].concat();
         Ok(Background(self.logged(host, port, &words)?.spawn()?))
@@ -168,11 +173,8 @@ impl Bench {
         }
         large.line()?;
         drop(processes);
-        let log = |name: &str| {
-            Ok::<_, Box<dyn std::error::Error>>(fs::read_to_string(self.scratch.path(name)?)?)
-        };
-        let sent_s = times(&log("serve")?, "a schedule is sent")?;
-        let in_force_s = times(&log("0")?, "a schedule is in force")?;
+        let sent_s = times(&self.log("serve")?, "a schedule is sent")?;
+        let in_force_s = times(&self.log("0")?, "a schedule is in force")?;
         let both = in_force_s.iter().filter_map(|(key, end)| Some((sent_s.get(key)?, end)));
         let mut delays_ms: Vec<f64> =
             both.map(|(sent, end)| 1e3 * (end - sent).rem_euclid(DAY_S)).collect();

@@ -1,6 +1,7 @@
 //! What clients, agents and the replay of a trace cost a coordinator in a process of its own. An
 //! example of covey-load makes the load and prints the rows.
 
+use std::path::PathBuf;
 use std::process::Command;
 
 use clap::Args;
@@ -93,7 +94,7 @@ impl Arguments {
 
 /// The example that loads a coordinator.
 pub struct Load {
-    program: std::path::PathBuf,
+    program: PathBuf,
     covey: Covey,
 }
 

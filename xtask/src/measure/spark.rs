@@ -25,7 +25,7 @@ impl Codecs {
         let mut java = Command::new("java");
         java.arg("--add-opens=java.base/java.nio=ALL-UNNAMED");
         java.arg("--add-opens=java.base/sun.nio.ch=ALL-UNNAMED");
-        java.args(["-cp", &fs::read_to_string(&jars)?, "scripts/spark/Codecs.java"]);
+        java.arg("scripts/spark/Codecs.java").env("CLASSPATH", fs::read_to_string(&jars)?);
         run(java.current_dir(top()))
     }
 }

@@ -8,7 +8,7 @@ use clap::Args;
 use crate::Result;
 use crate::input::Trace;
 use crate::program::{Covey, output, run};
-use crate::results::Comparison;
+use crate::results::{Comparison, Summary};
 use crate::table::{Table, code};
 
 /// Replay the whole trace over real sockets between emulated hosts
@@ -89,7 +89,7 @@ struct Contender {
 
 /// The contenders: each has a result, and after it one whose name ends with `(simulated)`.
 fn contenders(comparison: Comparison) -> Result<Vec<Contender>> {
-    let pair = |pair: &[crate::results::Summary]| match pair {
+    let pair = |pair: &[Summary]| match pair {
         [real, simulated] if simulated.label == format!("{} (simulated)", real.label) => {
             Ok(Contender {
                 name: real.label.clone(),
