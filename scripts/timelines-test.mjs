@@ -30,6 +30,12 @@ writeFileSync(join(work, "queue.jsonl"), [
   '{"id":"back","arrival_s":2,"flows":[{"src":1,"dst":0,"bytes":250e6}]}',
 ].join("\n") + "\n");
 run("compare", "queue.jsonl", "--policies", "sebf,fair", "--report", "small.html", "--timelines");
+writeFileSync(join(work, "several.toml"), [
+  'traces = ["queue.jsonl", "builtin:fb-like:coflows=60"]',
+  'policies = "fair,aalo,sebf"',
+  'report = "several.html"',
+].join("\n") + "\n");
+run("study", "several.toml");
 const twice = ["a.html", "b.html"].map((name) => {
   const compare = ["compare", "builtin:fb-like:coflows=60", "--policies", "fair,aalo", "--report", name];
   run(...compare, "--timelines", "--coflow", "7");
@@ -64,6 +70,13 @@ try {
   const text = (selector) => page.$eval(selector, (it) => it.textContent);
   const inView = async () => (await text(".where")).match(/^([\d.]+) s to ([\d.]+) s/).slice(1).map(Number);
   const small = join(work, "small.html");
+  // What axe finds that is serious.
+  const serious = async () => {
+    await page.evaluate(axe);
+    const { violations } = await page.evaluate(() => globalThis.axe.run());
+    const bad = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
+    return bad.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]);
+  };
 
   // A coflow is found by its name: the view goes to it, and it is explained as `covey explain` does.
   await open(small, 1400);
@@ -154,7 +167,7 @@ try {
         await open(file, width, fragment);
         if (file === large) {
           const id = await page.$eval("#data", (it) => {
-            const data = JSON.parse(it.textContent);
+            const [data] = JSON.parse(it.textContent);
             return data.id[data.timelines.explained[0]];
           });
           await page.type("#timelines-find", id);
@@ -168,12 +181,24 @@ try {
           await (await page.$("#timelines")).screenshot({ path: join(process.env.PICTURES, name) });
         }
       }
-      await page.evaluate(axe);
-      const { violations } = await page.evaluate(() => globalThis.axe.run());
-      const bad = violations.filter(({ impact }) => ["serious", "critical"].includes(impact));
-      assert.deepEqual(bad.map(({ id, nodes }) => [id, nodes.map(({ html }) => html.slice(0, 200))]), []);
+      assert.deepEqual(await serious(), []);
     }
   }
+
+  // A page of two traces, each of which answers for itself.
+  const several = join(work, "several.html");
+  for (const width of [1400, 390]) {
+    await page.setViewport({ width, height: 900 });
+    await page.goto("about:blank");
+    await page.goto(`file://${several}`);
+    const wide = await page.evaluate(() => document.documentElement.scrollWidth);
+    assert.ok(wide <= width, `${wide} > ${width}`);
+    if (process.env.PICTURES) await page.screenshot({ path: join(process.env.PICTURES, `several-${width}.png`), fullPage: true });
+    assert.deepEqual(await serious(), []);
+  }
+  await page.select("#trace-2-baseline", "sebf");
+  assert.match(page.url(), /trace-2-baseline=sebf/);
+  assert.deepEqual(await page.$$eval("select", (all) => all.map((it) => it.value)), ["fair", "sebf"]);
 
   // Frames while the page of seven policies is dragged, whole and close.
   await page.emulateMediaFeatures([{ name: "prefers-color-scheme", value: "light" }]);

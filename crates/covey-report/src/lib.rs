@@ -66,7 +66,7 @@ pub use figure::{Figure, Plot};
 pub use file::{check_writable, write_file_atomically};
 pub use html::{
     Appendix, Cell, CellKind, FigureStyle, Grid, Part, Row, appendix_page, figure_files, html_page,
-    identification_page, results_page, whatif_page,
+    identification_page, results_page, seeds_figure_files, whatif_page,
 };
 pub use identification::{Agreement, Identification, Method, together_table};
 pub use jobs::{Jobs, jcts_by_share_s};

@@ -20,6 +20,9 @@ pub struct OverSeeds {
     /// Name of the baseline's policy.
     #[serde(rename = "baseline")]
     baseline_policy: String,
+    /// Its place among the policies.
+    #[serde(skip)]
+    baseline: usize,
     baseline_label: String,
     trace: String,
     runs: Vec<Seeded>,
@@ -114,7 +117,15 @@ impl OverSeeds {
         let certainty = Certainty::of((Over::Seeds, runs.len()), &labels, &means_s, interval);
         let base = &speedups[baseline];
         let (baseline_policy, baseline_label) = (base.policy.clone(), base.label.clone());
-        Ok(OverSeeds { baseline_policy, baseline_label, trace, runs, speedups, certainty })
+        Ok(OverSeeds {
+            baseline_policy,
+            baseline,
+            baseline_label,
+            trace,
+            runs,
+            speedups,
+            certainty,
+        })
     }
 
     /// The speed-up of each policy.
@@ -132,9 +143,9 @@ impl OverSeeds {
         &self.trace
     }
 
-    /// The baseline as the user typed it.
-    pub fn baseline(&self) -> &str {
-        &self.baseline_label
+    /// The place of the baseline.
+    pub fn baseline(&self) -> usize {
+        self.baseline
     }
 
     /// The seeds.

@@ -19,6 +19,7 @@ impl Report {
     /// A self-contained HTML page. The page shows `command`, the command line that repeats it.
     pub fn html_page(&self, command: &str) -> String {
         let mut lead = vec![
+            self.tally(),
             match self.by {
                 Method::Spark => format!("“{}”, {}. {}.", self.title, self.venue, self.trace),
                 _ => format!("“{}”, {}. Trace: {}.", self.title, self.venue, self.trace),
@@ -46,7 +47,6 @@ impl Report {
             ),
         ];
         lead.extend(self.not_comparable());
-        lead.push(self.tally());
         let counted = self.counted();
         let appendix = Appendix {
             title: format!("{}: the evaluation repeated", capitalized(&self.paper)),

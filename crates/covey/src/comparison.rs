@@ -1,17 +1,19 @@
 //! The outputs of comparisons, for `covey compare`, `study`, `report` and `testbed`.
 
 use std::fs;
-use std::io::ErrorKind;
+use std::io::{self, ErrorKind};
 use std::path::{Path, PathBuf};
 
 use clap::{Args, ValueEnum};
 use covey_report::{
-    Comparison, FigureStyle, Results, Run, figure_files, results_page, write_json,
-    write_per_coflow_csv,
+    Comparison, FigureStyle, OverSeeds, Results, Run, figure_files, results_page,
+    seeds_figure_files, write_json, write_per_coflow_csv,
 };
 
 use crate::failure::Failure;
 use crate::output;
+#[cfg(feature = "pdf")]
+use crate::pdf;
 
 /// The value of `--style`.
 #[derive(Debug, Clone, Copy, ValueEnum)]
@@ -33,7 +35,8 @@ pub struct Shown {
     /// Write a page with table and plots that needs no other file
     #[arg(long, value_name = "FILE.html")]
     report: Option<PathBuf>,
-    /// Write every figure as SVG and CSV, and the table for LaTeX and Markdown, into this directory
+    /// Write every figure as PDF, SVG and CSV, and the table for LaTeX and Markdown, into this
+    /// directory
     #[arg(long, value_name = "DIR")]
     figures: Option<PathBuf>,
     /// For what figures are made: their width and the size of their letters
@@ -61,23 +64,23 @@ impl Shown {
     /// Writes page and figures.
     pub fn write(&self, results: &Results) -> Result<(), Failure> {
         if let Some(folder) = &self.figures {
-            if !results.over_seeds().is_empty() {
-                let expected = "results of one seed, which have figures";
-                return Err(Failure::argument("--figures", expected, "results over seeds"));
-            }
             let style = match self.style {
                 Style::Column => FigureStyle::Column,
                 Style::Page => FigureStyle::Page,
                 Style::Talk => FigureStyle::Talk,
             };
-            let are_several = results.comparisons().len() > 1;
-            for comparison in results.comparisons() {
-                let trace = &comparison.summaries()[comparison.baseline()].trace;
-                let folder = make(folder, are_several.then_some(trace))?;
-                for (name, content) in figure_files(comparison, style) {
-                    output::write(&folder.join(name), |out| out.write_all(content.as_bytes()))?;
-                }
+            let of_one = |it: &Comparison| {
+                (it.summaries()[it.baseline()].trace.clone(), figure_files(it, style))
+            };
+            let of_seeds = |it: &OverSeeds| (it.trace().to_owned(), seeds_figure_files(it, style));
+            let (comparisons, over_seeds) = (results.comparisons(), results.over_seeds());
+            let are_several = comparisons.len() + over_seeds.len() > 1;
+            let all = comparisons.iter().map(of_one).chain(over_seeds.iter().map(of_seeds));
+            for (trace, files) in all {
+                write_figures(&make(folder, are_several.then_some(&trace))?, &files)?;
             }
+            #[cfg(not(feature = "pdf"))]
+            output::note("--figures: no PDF is written, because this build lacks the feature pdf");
         }
         if let Some(file) = &self.report {
             let page = results_page(results);
@@ -85,6 +88,18 @@ impl Shown {
         }
         Ok(())
     }
+}
+
+fn write_figures(folder: &Path, files: &[(String, String)]) -> Result<(), Failure> {
+    for (name, content) in files {
+        let file = folder.join(name);
+        output::write(&file, |out| out.write_all(content.as_bytes()))?;
+        #[cfg(feature = "pdf")]
+        if file.extension().is_some_and(|extension| extension == "svg") {
+            pdf::write_beside(&file, content)?;
+        }
+    }
+    Ok(())
 }
 
 /// The outputs of comparisons that are made.
@@ -125,7 +140,7 @@ impl Outputs {
         if folder.is_dir() {
             labels.iter().try_for_each(|label| output::check(&folder.join(file_name(label))))
         } else if folder.exists() {
-            let error = ErrorKind::NotADirectory.into();
+            let error = io::Error::from(ErrorKind::NotADirectory);
             Err(Failure::Input(output::message(folder, &error)))
         } else {
             output::check(folder)

@@ -3,7 +3,8 @@
 //! Each command is a module. Only results go to standard output. An error is one line on standard
 //! error and an exit status: 2 if the user's input or arguments are wrong, 1 for any other error.
 //!
-//! The feature `live` has all but simulations: coordinator, agents, `attach` and the testbed.
+//! The feature `live` has all but simulations: coordinator, agents, `attach` and the testbed. The
+//! feature `pdf` has figures as PDF.
 
 // The whole program uses it.
 #![cfg_attr(not(feature = "live"), allow(dead_code, unused_imports))]
@@ -23,6 +24,8 @@ mod invocation;
 #[cfg(feature = "live")]
 mod live;
 mod output;
+#[cfg(feature = "pdf")]
+mod pdf;
 mod policies;
 #[cfg_attr(target_family = "wasm", path = "progress_lines.rs")]
 mod progress;

@@ -1,6 +1,7 @@
 //! Output of results: standard output and files.
 
 use std::ffi::OsStr;
+use std::fmt;
 use std::io::{self, BufWriter, ErrorKind, Write};
 use std::path::Path;
 
@@ -73,7 +74,7 @@ pub fn write(
 }
 
 /// The operating system's error for a path.
-pub fn message(path: &Path, error: &io::Error) -> String {
+pub fn message(path: &Path, error: &dyn fmt::Display) -> String {
     format!("{}: cannot be written: {error}", path.display())
 }
 

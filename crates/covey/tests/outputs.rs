@@ -1,5 +1,7 @@
 //! The output of commands on which others rely.
 
+use std::fs;
+
 use crate::common::{TINY, TestFolder};
 use serde_json::Value;
 
@@ -239,6 +241,16 @@ fn compare_writes_a_table_for_each_policy() {
     assert_eq!(folder.names(), ["out", "tiny.txt"]);
 }
 
+/// Checks that a page of this width embeds the letters of its text.
+fn assert_pdf(pdf: &[u8], width_mm: f64) {
+    assert!(pdf.starts_with(b"%PDF-") && pdf.ends_with(b"%%EOF"));
+    let text = String::from_utf8_lossy(pdf);
+    let page = text.split_once("/MediaBox [0 0 ").expect("a page").1;
+    let points: f64 = page.split(' ').next().expect("a width").parse().expect("a number");
+    assert!((points / 72.0 * 25.4 - width_mm).abs() < 0.1, "{points} points for {width_mm} mm");
+    assert!(text.contains("/FontFile") && text.contains("DejaVuSans"), "no letters");
+}
+
 #[test]
 fn figures_are_files_for_papers() {
     let folder = TestFolder::new();
@@ -246,6 +258,7 @@ fn figures_are_files_for_papers() {
     folder.results(&compare);
     for name in ["cct", "tail", "speedup", "bins"] {
         let figure = folder.read(&format!("out/{name}.svg"));
+        assert_pdf(&fs::read(folder.path(&format!("out/{name}.pdf"))).expect("a PDF"), 85.0);
         assert!(figure.starts_with("<?xml") && figure.contains("width=\"85mm\""), "{figure}");
         assert!(
             figure.contains("aalo:delta=0") && !figure.contains("http://www.w3.org/1999"),

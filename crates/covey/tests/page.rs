@@ -103,3 +103,48 @@ fn the_page_answers_in_a_browser() {
     let width = |page: &str| page.matches("class=\"grid major\"").count();
     assert_ne!(width(&chosen), width(&plain));
 }
+
+/// The part of a page of several comparisons that is about one of them.
+fn comparison<'a>(page: &'a str, at: &str) -> &'a str {
+    let part = page.split_once(&format!("id=\"{at}comparison\"")).expect("a comparison").1;
+    part.split_once("</article>").expect("its end").0
+}
+
+#[test]
+fn each_comparison_of_a_page_of_several_answers_for_itself() {
+    let folder = TestFolder::new();
+    let traces = r#"["builtin:fb-like:coflows=30", "builtin:fb-like:coflows=20,seed=2"]"#;
+    let study =
+        format!("traces = {traces}\npolicies = \"fair,sebf,fifo\"\nreport = \"page.html\"\n");
+    folder.write("experiment.toml", &study);
+    folder.results(&["study", "experiment.toml"]);
+    let chosen = "trace-1-sort=-2&trace-1-baseline=sebf&trace-2-policy=fifo&trace-2-find=19";
+    let Some(page) = shown(&folder, chosen, 390) else { return };
+    let [first, second] = ["trace-1-", "trace-2-"].map(|at| comparison(&page, at));
+    assert!(first.contains("aria-sort=\"descending\""), "{first}");
+    assert!(!second.contains("aria-sort=\"descending\""), "{second}");
+    assert!(first.contains("speed-up of a coflow over sebf"), "{first}");
+    assert!(second.contains("speed-up of a coflow over fair"), "{second}");
+    assert!(!first.contains(" dim\"") && second.contains(" dim\""), "{second}");
+    assert!(first.contains("30 of 30 coflows"), "{first}");
+    assert!(second.contains("1 of 20 coflows"), "{second}");
+}
+
+#[test]
+fn a_comparison_over_seeds_answers_in_a_browser() {
+    let folder = TestFolder::new();
+    let compare = ["compare", "builtin:fb-like:coflows=20", "--policies", "fair,sebf,fifo"];
+    folder.results(&[&compare[..], &["--seeds", "4", "--report", "page.html"]].concat());
+    let Some(plain) = shown(&folder, "", 1400) else { return };
+    assert_eq!(policies(&plain), ["fair", "sebf", "fifo"]);
+    // By the mean CCT, upwards; the speed-ups of each seed stay.
+    let page = shown(&folder, "sort=1&policy=sebf&seeds-axis=linear", 1400).expect("a page");
+    assert_eq!(policies(&page)[0], "sebf");
+    assert!(page.contains("aria-pressed=\"true\"") && page.contains(" dim\""), "{page}");
+    assert!(!page.contains("Speed-ups over: "), "there is no other baseline");
+    let curve = |page: &str| {
+        let path = page.split_once("<path class=\"curve").expect("a curve").1;
+        path.split_once(" d=\"").expect("its way").1.split('"').next().map(str::to_owned)
+    };
+    assert_ne!(curve(&page), curve(&plain), "a linear axis");
+}

@@ -10,7 +10,7 @@ use maud::{Markup, html};
 pub struct Appendix {
     /// The title.
     pub title: String,
-    /// The introduction, one string for each paragraph.
+    /// The introduction, one string for each paragraph; the first one counts most.
     pub lead: Vec<String>,
     /// Headings of the columns that the table of contents has beside the names of parts.
     pub contents_columns: Vec<String>,
@@ -152,7 +152,13 @@ pub fn appendix_page(appendix: &Appendix, command: &str) -> String {
     let header = html! {
         header {
             h1 { (appendix.title) }
-            @for paragraph in &appendix.lead { p class="note" { (paragraph) } }
+            @for (k, paragraph) in appendix.lead.iter().enumerate() {
+                p class=(if k == 0 { "lead" } else { "note" }) { (paragraph) }
+            }
+            @if appendix.parts.iter().any(differs) {
+                // The style sheet hides the rest; no script is needed.
+                p class="tools" { label { input type="checkbox" id="only-differs"; " only what differs" } }
+            }
         }
     };
     let notes = Notes::of(&appendix.parts);
@@ -184,6 +190,12 @@ fn contents(appendix: &Appendix, notes: &Notes<'_>) -> Markup {
             @if !notes.0.is_empty() { p { a href="#notes" { "Notes" } ": why values differ" } }
         }
     }
+}
+
+/// Whether a value of the part differs.
+fn differs(part: &Part) -> bool {
+    let rows = part.table.iter().flat_map(|table| &table.rows);
+    rows.flat_map(|row| &row.cells).any(|cell| cell.kind == CellKind::Verdict(Some(false)))
 }
 
 /// The name of a part as the target of a link: lower-case letters and digits, with a hyphen in

@@ -11,24 +11,24 @@ use crate::{Claim, Comparison, Timelines, published};
 use maud::{Markup, html};
 
 /// The parts of a page about a comparison: the table, the distributions of CCT and of the speed-up
-/// over the baseline, the mean CCT in Aalo's bins, the parameters. If the page is about this alone,
-/// its sections have names, and its script lists the coflows.
-pub(super) fn parts(comparison: &Comparison, is_alone: bool) -> Markup {
-    let series = Series::all(comparison, is_alone);
+/// over the baseline, the mean CCT in Aalo's bins, the coflows, the parameters. The names of its
+/// sections begin with `at`, which is empty if the page is about this alone.
+pub(super) fn parts(comparison: &Comparison, at: &str) -> Markup {
+    let series = Series::all(comparison);
     html! {
-        (results(comparison, &series, is_alone))
-        (published_values(comparison.claims(), is_alone))
+        (results(comparison, &series, at))
+        (published_values(comparison.claims(), at))
         div class="pair" {
-            (cct_figure(comparison, &series, is_alone))
-            @if series.len() > 1 { (speedup_figure(comparison, &series, is_alone)) }
+            (cct_figure(comparison, &series))
+            @if series.len() > 1 { (speedup_figure(comparison, &series)) }
         }
         @if series.len() > 1 { (bins_figure(comparison, &series)) }
-        @if is_alone { (timelines(data::timelines(comparison))) }
-        (busiest_links(comparison, is_alone))
-        @if is_alone && data::has_coflows(comparison) {
-            section id="coflows" hidden { h2 { "Coflows" } }
+        @if at.is_empty() { (timelines(data::timelines(comparison))) }
+        (busiest_links(comparison, at))
+        @if data::has_coflows(comparison) {
+            section id={ (at) "coflows" } hidden { h2 { "Coflows" } }
         }
-        (parameters(comparison, &series, is_alone))
+        (parameters(comparison, &series, at))
     }
 }
 
@@ -98,14 +98,14 @@ fn best_of(comparison: &Comparison, knows_sizes: Option<bool>, what: &str) -> Ma
     }
 }
 
-fn results(comparison: &Comparison, series: &[Series<'_>], is_alone: bool) -> Markup {
+fn results(comparison: &Comparison, series: &[Series<'_>], at: &str) -> Markup {
     let mut table = Table::of(comparison);
     // First what a narrow screen should show.
     table.columns.sort_by_key(|column| column.heading[0] != "speed-up");
     let says_knows = comparison.summaries().iter().any(|it| it.knows_sizes.is_some());
     let base = series[comparison.baseline()].label;
     html! {
-        section id=[is_alone.then_some("results")] {
+        section id={ (at) "results" } {
             h2 { "Results" }
             div class="scroll" role="region" tabindex="0" aria-label="Results" {
                 table {
@@ -162,12 +162,12 @@ fn timelines(timelines: Option<&Timelines>) -> Markup {
 }
 
 /// How busy the workload keeps the links, if links between hosts can limit rates.
-fn busiest_links(comparison: &Comparison, is_alone: bool) -> Markup {
+fn busiest_links(comparison: &Comparison, at: &str) -> Markup {
     let tiers = comparison.tiers();
     let headings = ["tier", "links", "mean busy (s)", "max busy (s)", "busiest link"];
     html! {
         @if !tiers.is_empty() {
-            section id=[is_alone.then_some("links")] {
+            section id={ (at) "links" } {
                 h2 { "Links" }
                 div class="scroll" role="region" tabindex="0" aria-label="Links" {
                     table {
@@ -192,10 +192,10 @@ fn busiest_links(comparison: &Comparison, is_alone: bool) -> Markup {
 }
 
 /// Published values beside ours.
-fn published_values(claims: &[Claim], is_alone: bool) -> Markup {
+fn published_values(claims: &[Claim], at: &str) -> Markup {
     html! {
         @if !claims.is_empty() {
-            section id=[is_alone.then_some("published")] {
+            section id={ (at) "published" } {
                 h2 { "Published values" }
                 p { (Claim::tally(claims)) }
                 div class="scroll" role="region" tabindex="0" aria-label="Published values" {
@@ -221,14 +221,14 @@ fn published_values(claims: &[Claim], is_alone: bool) -> Markup {
     }
 }
 
-fn cct_figure(comparison: &Comparison, series: &[Series<'_>], is_alone: bool) -> Markup {
+fn cct_figure(comparison: &Comparison, series: &[Series<'_>]) -> Markup {
     let runs = series.iter().zip(&comparison.coflows().cct_s);
     let plot = Cdf {
         title: "Cumulative distribution of the coflow completion time".to_owned(),
         x_label: "CCT (s)".to_owned(),
         of: "coflows",
         mark: None,
-        name: is_alone.then_some("cct"),
+        name: Some("cct"),
         curves: runs.map(|(policy, ccts_s)| (policy, ccts_s.clone())).collect(),
     };
     html! {
@@ -245,7 +245,7 @@ fn cct_figure(comparison: &Comparison, series: &[Series<'_>], is_alone: bool) ->
     }
 }
 
-fn speedup_figure(comparison: &Comparison, series: &[Series<'_>], is_alone: bool) -> Markup {
+fn speedup_figure(comparison: &Comparison, series: &[Series<'_>]) -> Markup {
     let base = &series[comparison.baseline()];
     let others = || series.iter().enumerate().filter(|(place, _)| *place != comparison.baseline());
     let curve = |(place, policy)| (policy, comparison.ratios(place).collect());
@@ -258,7 +258,7 @@ fn speedup_figure(comparison: &Comparison, series: &[Series<'_>], is_alone: bool
         },
         of: "coflows",
         mark: Some(1.0),
-        name: is_alone.then_some("speedup"),
+        name: Some("speedup"),
         curves: others().map(curve).collect(),
     };
     html! {
@@ -291,9 +291,9 @@ fn bins_figure(comparison: &Comparison, series: &[Series<'_>]) -> Markup {
     }
 }
 
-fn parameters(comparison: &Comparison, series: &[Series<'_>], is_alone: bool) -> Markup {
+fn parameters(comparison: &Comparison, series: &[Series<'_>], at: &str) -> Markup {
     html! {
-        section id=[is_alone.then_some("parameters")] {
+        section id={ (at) "parameters" } {
             h2 { "Parameters" }
             dl {
                 @for (policy, summary) in series.iter().zip(comparison.summaries()) {

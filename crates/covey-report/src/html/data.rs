@@ -1,15 +1,17 @@
-//! What the script of a comparison's page reads.
+//! What the script of a page reads of a comparison.
 
 use serde::Serialize;
 
-use crate::{Comparison, Interval, Timelines};
+use crate::{Comparison, Interval, OverSeeds, Timelines};
 
 /// A page with more coflows than that would be too large for a browser.
 const MAX_COFLOWS: usize = 20_000;
 
 /// The object in the page, with a value for each coflow in the order of the trace.
 #[derive(Serialize, Default)]
-struct Data<'a> {
+pub(super) struct Data<'a> {
+    /// How names of the comparison's elements begin.
+    at: &'a str,
     labels: Vec<&'a str>,
     /// The place of the baseline.
     baseline: usize,
@@ -23,6 +25,9 @@ struct Data<'a> {
     /// For each baseline and each policy: the interval of the speed-up of the mean, as the table
     /// shows it.
     intervals: Vec<Vec<String>>,
+    /// For each policy, of a comparison over seeds: its speed-up with each of them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    by_seed: Vec<Vec<f64>>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timelines: Option<&'a Timelines>,
 }
@@ -37,12 +42,14 @@ pub(super) fn timelines(comparison: &Comparison) -> Option<&Timelines> {
     comparison.timelines().filter(|_| has_coflows(comparison))
 }
 
-/// The object as JSON.
-pub(super) fn of(comparison: &Comparison) -> String {
+/// What there is to read of a comparison whose elements have names that begin with `at`. Timelines
+/// are only on a page about one comparison, where `at` is empty.
+pub(super) fn of<'a>(comparison: &'a Comparison, at: &'a str) -> Data<'a> {
     let labels: Vec<&str> = comparison.summaries().iter().map(|it| it.label.as_str()).collect();
     let places = 0..labels.len();
-    let (baseline, timelines) = (comparison.baseline(), timelines(comparison));
-    let mut data = Data { labels, baseline, timelines, ..Data::default() };
+    let timelines = timelines(comparison).filter(|_| at.is_empty());
+    let mut data =
+        Data { at, labels, baseline: comparison.baseline(), timelines, ..Data::default() };
     if has_coflows(comparison) {
         let coflows = comparison.coflows();
         data.id = coflows.id.iter().map(String::as_str).collect();
@@ -57,5 +64,12 @@ pub(super) fn of(comparison: &Comparison) -> String {
         let row = |base| places.clone().map(|run| interval(base, run)).collect();
         data.intervals = places.clone().map(row).collect();
     }
-    serde_json::to_string(&data).expect("numbers and texts")
+    data
+}
+
+/// What there is to read of a comparison over seeds.
+pub(super) fn over_seeds<'a>(compared: &'a OverSeeds, at: &'a str) -> Data<'a> {
+    let labels: Vec<&str> = compared.speedups().iter().map(|it| it.label.as_str()).collect();
+    let by_seed = (0..labels.len()).map(|place| compared.by_seed(place).collect()).collect();
+    Data { at, labels, baseline: compared.baseline(), by_seed, ..Data::default() }
 }

@@ -1,12 +1,13 @@
 //! The frame of all pages: head, style sheet and footer.
 
+use super::data::Data;
 use crate::palette::{COLOURS, Colour, DARK_PAGE, DASHES};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use std::fmt::Write;
 
 /// The style sheet, for screens of any width, light or dark, and for paper.
 const STYLE: &str = include_str!("style.css");
-/// The script of the page of a comparison, and that of its timelines.
+/// The script of a page of comparisons, and that of its timelines.
 const SCRIPT: &str = include_str!("page.js");
 const TIMELINES: &str = include_str!("timelines.js");
 /// What the style sheet has for timelines.
@@ -17,14 +18,16 @@ pub(super) fn document(title: &str, header: Markup, main: Markup) -> String {
     page(title, header, main, None, "")
 }
 
-/// A page with a script, and the data that the script reads: JSON, in the element `data`.
+/// A page with a script, and the data that the script reads of each comparison: JSON, in the
+/// element `data`.
 pub(super) fn scripted(
     title: &str,
     header: Markup,
     main: Markup,
-    data: &str,
+    data: &[Data<'_>],
     has_timelines: bool,
 ) -> String {
+    let data = serde_json::to_string(data).expect("numbers and texts");
     // No text can end the element.
     let data = data.replace('<', "\\u003c");
     let scripts = html! {

@@ -3,7 +3,7 @@
 use super::figures::{draw, keys};
 use crate::palette::{COLOURS, DASHES, styles};
 use crate::table::Table;
-use crate::{Bin, Comparison, Figure, Plot, mean_cct_by_bin};
+use crate::{Bin, Comparison, Figure, OverSeeds, Plot, SeedsSpeedup, mean_cct_by_bin};
 use maud::{Markup, PreEscaped, html};
 use std::fmt::Write;
 
@@ -38,16 +38,45 @@ const LINE: f64 = 24.0;
 /// Figures and table of a comparison: the name of each file, and what is in it. Each figure is an
 /// SVG with the CSV of what it shows; the table is there for LaTeX and for Markdown.
 pub fn figure_files(comparison: &Comparison, style: FigureStyle) -> Vec<(String, String)> {
-    let mut files = Vec::new();
-    for (name, figure) in figures(comparison) {
-        files.push((format!("{name}.svg"), svg(&figure, style)));
-        files.push((format!("{name}.csv"), csv(&figure.plot)));
-    }
     let mut table = Table::of(comparison);
     // It differs from run to run.
     table.columns.retain(|column| column.heading[0] != "wall");
-    files.push(("table.tex".to_owned(), latex(&table)));
-    files.push(("table.md".to_owned(), markdown(&table)));
+    files(&figures(comparison), &table, style)
+}
+
+/// The same of a comparison over seeds.
+pub fn seeds_figure_files(compared: &OverSeeds, style: FigureStyle) -> Vec<(String, String)> {
+    let base = compared.baseline();
+    let others = compared.speedups().iter().enumerate().filter(|(place, _)| *place != base);
+    let curve = |(place, it): (usize, &SeedsSpeedup)| {
+        (it.label.clone(), compared.by_seed(place).collect::<Vec<f64>>())
+    };
+    let figure = Figure {
+        title: format!("Speed-ups over {}, seed by seed", compared.speedups()[base].label),
+        caption: String::new(),
+        plot: Plot::Cdf {
+            x: "speed-up of the mean CCT".to_owned(),
+            of: "seeds".to_owned(),
+            mark: Some(1.0),
+            curves: others.map(curve).collect(),
+        },
+    };
+    let figures = if compared.speedups().len() > 1 { vec![("seeds", figure)] } else { Vec::new() };
+    files(&figures, &compared.table(), style)
+}
+
+fn files(
+    figures: &[(&'static str, Figure)],
+    table: &Table,
+    style: FigureStyle,
+) -> Vec<(String, String)> {
+    let mut files = Vec::new();
+    for (name, figure) in figures {
+        files.push((format!("{name}.svg"), svg(figure, style)));
+        files.push((format!("{name}.csv"), csv(&figure.plot)));
+    }
+    files.push(("table.tex".to_owned(), latex(table)));
+    files.push(("table.md".to_owned(), markdown(table)));
     files
 }
 

@@ -18,7 +18,7 @@ mod series;
 mod whatif;
 
 pub use appendix::{Appendix, Cell, CellKind, Grid, Part, Row, appendix_page};
-pub use files::{FigureStyle, figure_files};
+pub use files::{FigureStyle, figure_files, seeds_figure_files};
 pub use identification::identification_page;
 pub use pages::{html_page, results_page};
 pub use whatif::whatif_page;

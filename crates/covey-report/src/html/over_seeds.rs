@@ -2,30 +2,17 @@
 
 use maud::{Markup, html};
 
-use super::figures::figure;
-use crate::{Figure, OverSeeds, Plot};
+use super::cdf::Cdf;
+use super::series::{Series, legend};
+use crate::OverSeeds;
 
 /// The title, the header and the parts of a page about policies on traces that differ by their
-/// seed.
-pub(super) fn parts(compared: &OverSeeds) -> (String, Markup, Markup) {
+/// seed. `at` begins the names of its sections.
+pub(super) fn parts(compared: &OverSeeds, at: &str) -> (String, Markup, Markup) {
     let table = compared.table();
-    let base = compared.baseline();
-    let speedups = compared.speedups().iter().enumerate().filter(|(_, it)| it.label != base);
-    let curves = speedups.map(|(place, it)| (it.label.clone(), compared.by_seed(place).collect()));
-    let curves: Vec<(String, Vec<f64>)> = curves.collect();
-    let plot = Figure {
-        title: "Speed-up of the mean, seed by seed".to_owned(),
-        caption: format!(
-            "How to read: the mean CCT under {base} divided by that under the policy, with each seed. At a speed-up on \
-             the horizontal axis, a curve's height is the share of seeds that gave at most this speed-up."
-        ),
-        plot: Plot::Cdf {
-            x: "speed-up of the mean CCT".to_owned(),
-            of: "seeds".to_owned(),
-            mark: Some(1.0),
-            curves,
-        },
-    };
+    let labels = compared.speedups().iter().map(|it| it.label.as_str());
+    let series = Series::of_policies(labels, compared.baseline());
+    let base = series[compared.baseline()].label;
     let title = format!("Coflow completion times on {}, {}", compared.trace(), compared.range());
     let header = html! {
         header {
@@ -34,7 +21,7 @@ pub(super) fn parts(compared: &OverSeeds) -> (String, Markup, Markup) {
         }
     };
     let main = html! {
-        section {
+        section id={ (at) "results" } {
             h2 { "Results" }
             div class="scroll" role="region" tabindex="0" aria-label="Results" {
                 table {
@@ -45,9 +32,9 @@ pub(super) fn parts(compared: &OverSeeds) -> (String, Markup, Markup) {
                         }
                     } }
                     tbody {
-                        @for (row, label) in table.labels.iter().enumerate() {
+                        @for (row, policy) in series.iter().enumerate() {
                             tr {
-                                th scope="row" { (label) }
+                                th scope="row" { (policy.key()) }
                                 @for column in &table.columns { td { (column.cells[row]) } }
                             }
                         }
@@ -59,7 +46,32 @@ pub(super) fn parts(compared: &OverSeeds) -> (String, Markup, Markup) {
                 i { "95 %" } " is the interval of the speed-up of the mean."
             }
         }
-        @if table.labels.len() > 1 { (figure(&plot)) }
+        @if series.len() > 1 { (speedup_figure(compared, &series)) }
     };
     (title, header, main)
+}
+
+fn speedup_figure(compared: &OverSeeds, series: &[Series<'_>]) -> Markup {
+    let base = series[compared.baseline()].label;
+    let others = || series.iter().enumerate().filter(|(place, _)| *place != compared.baseline());
+    let plot = Cdf {
+        title: format!("Cumulative distribution of the speed-up of the mean over {base}"),
+        x_label: "speed-up of the mean CCT".to_owned(),
+        of: "seeds",
+        mark: Some(1.0),
+        name: Some("seeds"),
+        curves: others().map(|(place, it)| (it, compared.by_seed(place).collect())).collect(),
+    };
+    html! {
+        figure {
+            h2 { "Speed-up of the mean, seed by seed" }
+            (plot.draw())
+            (legend(others().map(|(_, policy)| policy)))
+            figcaption {
+                "How to read: the mean CCT under " b { (base) } " divided by that under the policy, with each seed. "
+                "At a speed-up on the horizontal axis, a curve's height is the share of seeds that gave at most "
+                "this speed-up."
+            }
+        }
+    }
 }

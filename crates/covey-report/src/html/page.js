@@ -1,11 +1,10 @@
-// Makes the page of a comparison answer: it sorts the table, takes another baseline, brings out a policy, reads values
-// off curves, changes axes, lists coflows, and gives its figures and numbers away as files. Without it the page shows
-// the same. What is chosen stands in the fragment of the page's address, so that a view can be shared.
+// Makes a page of comparisons answer, each for itself: it sorts the table, takes another baseline, brings out a policy,
+// reads values off curves, changes axes, lists coflows, and gives its figures and numbers away as files. Without it the
+// page shows the same. What is chosen stands in the fragment of the page's address, so that a view can be shared.
 "use strict";
 (() => {
-  const data = JSON.parse(document.getElementById("data").textContent);
-  const table = document.querySelector("#results table");
-  const chosen = new Map(new URLSearchParams(location.hash.slice(1)));
+  // A name without a value is the place of a comparison in the page.
+  const chosen = new Map([...new URLSearchParams(location.hash.slice(1))].filter(([, value]) => value !== ""));
   const SVG = document.querySelector("svg").namespaceURI;
   const WIDTH = 560;
   const MAX_POINTS = 2000;
@@ -20,24 +19,9 @@
     return made;
   }
 
-  function keep(key, value) {
-    if (value === "") chosen.delete(key);
-    else chosen.set(key, value);
-    history.replaceState(null, "", "#" + new URLSearchParams([...chosen]));
-  }
-  function choose(key, value) {
-    keep(key, value);
-    render();
-  }
-
-  const place = (key, otherwise) => {
-    const found = data.labels.indexOf(chosen.get(key));
-    return found < 0 ? otherwise : found;
-  };
   const ascending = (values) => values.filter((value) => !Number.isNaN(value)).sort((a, b) => a - b);
   const mean = (values) => values.reduce((sum, value) => sum + value, 0) / values.length;
   const ratio = (base, own) => (base === own ? 1 : base / own);
-  const ratios = (base, run) => data.cct_s[base].map((value, k) => ratio(value, data.cct_s[run][k]));
   // As covey-report's `percentile`.
   function median(values) {
     const rank = (values.length - 1) / 2;
@@ -51,54 +35,12 @@
     return value.toFixed(Math.min(Math.max(3 - magnitude, 0), 9));
   }
 
-  // The table of policies.
-
-  const heads = [...table.tHead.rows[0].cells];
-  const rows = [...table.tBodies[0].rows];
-  const printed = rows.map((row) => [...row.cells].map((cell) => cell.textContent));
+  // Numbers before texts.
   const number = (text) => {
     const value = parseFloat(text.replaceAll(",", ""));
     return Number.isNaN(value) ? text : value;
   };
   const order = (a, b) => (typeof a === typeof b ? (a < b ? -1 : a > b ? 1 : 0) : typeof a === "number" ? -1 : 1);
-
-  heads.forEach((head, column) => {
-    const button = make("button", { type: "button" }, ...head.childNodes);
-    head.append(button);
-    button.addEventListener("click", () => {
-      const now = chosen.get("sort");
-      choose("sort", now === `${column}` ? `-${column}` : now === `-${column}` ? "" : `${column}`);
-    });
-  });
-
-  function renderTable(base) {
-    const speedups = { "speed-up of mean": 0, "speed-up median": 1, "speed-up 95 %": 2 };
-    rows.forEach((row, run) => {
-      [...row.cells].forEach((cell, column) => {
-        const kind = speedups[heads[column].dataset.column];
-        if (kind === undefined) return;
-        const own = base === data.baseline || data.cct_s.length === 0;
-        const values = [
-          () => ratio(mean(data.cct_s[base]), mean(data.cct_s[run])).toFixed(2),
-          () => median(ascending(ratios(base, run))).toFixed(2),
-          () => data.intervals[base][run],
-        ];
-        cell.textContent = own ? printed[run][column] : values[kind]();
-      });
-    });
-    const sort = chosen.get("sort");
-    const column = Math.abs(parseInt(sort ?? "", 10));
-    const sign = sort?.startsWith("-") ? -1 : 1;
-    const sorted = Number.isNaN(column) || column >= heads.length
-      ? rows
-      : [...rows].sort((a, b) =>
-          sign * order(number(a.cells[column].textContent), number(b.cells[column].textContent)));
-    table.tBodies[0].append(...sorted);
-    heads.forEach((head, k) => {
-      const direction = sorted !== rows && k === column ? (sign > 0 ? "ascending" : "descending") : "none";
-      head.setAttribute("aria-sort", direction);
-    });
-  }
 
   // Axes, as covey-report draws them.
 
@@ -163,8 +105,9 @@
   }
 
   class Distribution {
-    constructor(svg) {
+    constructor(svg, comparison) {
       this.svg = svg;
+      this.comparison = comparison;
       this.kind = svg.dataset.plot;
       this.edges = ["left", "right", "top", "bottom"].map((edge) => Number(svg.dataset[edge]));
       this.reading = make("output", { class: "reading", "aria-live": "polite" });
@@ -172,10 +115,10 @@
       svg.append(this.line);
       svg.setAttribute("tabindex", "0");
       this.legend = svg.parentNode.querySelector(".legend");
-      data.labels.forEach((_, run) => this.complete(run));
+      comparison.data.labels.forEach((_, run) => this.complete(run));
       const tools = make("p", { class: "tools" });
       const axis = make("button", { type: "button", "aria-pressed": "false" }, "linear axis");
-      axis.addEventListener("click", () => choose(`${this.kind}-axis`, this.isLinear() ? "" : "linear"));
+      axis.addEventListener("click", () => comparison.choose(`${this.kind}-axis`, this.isLinear() ? "" : "linear"));
       this.button = axis;
       const file = (name, text) => {
         const button = make("button", { type: "button" }, name);
@@ -200,7 +143,7 @@
     // The baseline has no curve and no place in the legend of speed-ups before another takes its place.
     complete(run) {
       const of = `[data-policy="${run}"]`;
-      const sample = document.querySelector(`.key${of}`);
+      const sample = this.comparison.root.querySelector(`.key${of}`);
       if (!this.svg.querySelector(`path${of}`)) {
         const path = document.createElementNS(SVG, "path");
         path.setAttribute("class", sample.querySelector("line").getAttribute("class"));
@@ -211,17 +154,23 @@
     }
 
     isLinear() {
-      return chosen.get(`${this.kind}-axis`) === "linear";
+      return this.comparison.get(`${this.kind}-axis`) === "linear";
+    }
+
+    values(run, base) {
+      const { data, ratios } = this.comparison;
+      if (this.kind === "cct") return data.cct_s[run];
+      if (run === base) return [];
+      return this.kind === "seeds" ? data.by_seed[run] : ratios(base, run);
     }
 
     render(base) {
       const [left, right, top, bottom] = this.edges;
-      this.curves = data.labels.map((label, run) => {
-        const values = this.kind === "cct" ? data.cct_s[run] : ratios(base, run);
-        return { label, values: this.kind === "speedup" && run === base ? [] : ascending(values) };
-      });
+      const { labels } = this.comparison.data;
+      this.curves = labels.map((label, run) => ({ label, values: ascending(this.values(run, base)) }));
       const all = this.curves.flatMap((curve) => curve.values);
-      if (this.kind === "speedup") all.push(1);
+      const mark = this.svg.querySelector(".mark");
+      if (mark) all.push(1);
       this.axis = (this.isLinear() ? linearAxis : logAxis)(all, [left, right]);
       this.curves.forEach((curve, run) => {
         const path = this.svg.querySelector(`path[data-policy="${run}"]`);
@@ -233,10 +182,9 @@
         make("line", { class: name ? "grid major" : "grid", x1: rounded(x), x2: rounded(x), y1: top, y2: bottom }),
         ...(name ? [make("text", { class: "middle", x: rounded(x), y: bottom + 26 }, name)] : []),
       ]));
-      const mark = this.svg.querySelector(".mark");
       if (mark) ["x1", "x2"].forEach((end) => mark.setAttribute(end, rounded(this.axis.at(1))));
       if (this.kind === "speedup") {
-        const label = data.labels[base];
+        const label = labels[base];
         const title = `speed-up of a coflow over ${label.length > 20 ? "the baseline" : label}`;
         this.svg.querySelector(":scope > .middle").textContent = title;
       }
@@ -288,114 +236,186 @@
     URL.revokeObjectURL(link.href);
   }
 
-  // A policy that is brought out: its curve, and its row.
-
-  function listen() {
-    for (const key of document.querySelectorAll(".key[data-policy]")) {
-      const label = data.labels[key.dataset.policy];
-      key.setAttribute("role", "button");
-      key.setAttribute("tabindex", "0");
-      const toggle = () => choose("policy", chosen.get("policy") === label ? "" : label);
-      key.addEventListener("click", toggle);
-      key.addEventListener("keydown", (event) => {
-        if (event.key !== "Enter" && event.key !== " ") return;
-        event.preventDefault();
-        toggle();
-      });
+  // Makes a comparison answer. The elements and choices of one of several have names that begin with `data.at`.
+  function answer(data) {
+    const part = (name) => document.getElementById(data.at + name);
+    const root = data.at === "" ? document : part("comparison");
+    const table = part("results").querySelector("table");
+    const get = (key) => chosen.get(data.at + key);
+    function keep(key, value) {
+      if (value === "") chosen.delete(data.at + key);
+      else chosen.set(data.at + key, value);
+      history.replaceState(null, "", "#" + new URLSearchParams([...chosen]));
     }
-  }
-
-  function renderChoice() {
-    const policy = place("policy", -1);
-    for (const element of document.querySelectorAll("[data-policy]")) {
-      const own = Number(element.dataset.policy) === policy;
-      element.classList.toggle("dim", policy >= 0 && !own);
-      if (element.classList.contains("key")) element.setAttribute("aria-pressed", `${own}`);
-      if (own && element.tagName === "path") element.parentNode.append(element);
+    function choose(key, value) {
+      keep(key, value);
+      render();
     }
-  }
+    const place = (key, otherwise) => {
+      const found = data.labels.indexOf(get(key));
+      return found < 0 ? otherwise : found;
+    };
+    const ratios = (base, run) => data.cct_s[base].map((value, k) => ratio(value, data.cct_s[run][k]));
 
-  // The coflows.
+    // The table of policies.
 
-  const list = document.getElementById("coflows");
-  const columns = [
-    ["coflow", (k) => data.id[k]],
-    ["arrival, s", (k) => data.arrival_s[k]],
-    ["flows", (k) => data.width[k]],
-    ["bytes", (k) => data.bytes[k]],
-    ...data.labels.map((label, run) => [label, (k) => data.cct_s[run][k]]),
-  ];
-  let body, told, find;
-  if (list) {
-    list.hidden = false;
-    find = make("input", { type: "search", id: "find", value: chosen.get("find") ?? "" });
-    find.addEventListener("input", () => choose("find", find.value));
-    told = make("output");
-    const head = make("tr", {}, ...columns.map(([name], column) => {
-      const button = make("button", { type: "button" }, name);
+    const heads = [...table.tHead.rows[0].cells];
+    const rows = [...table.tBodies[0].rows];
+    const printed = rows.map((row) => [...row.cells].map((cell) => cell.textContent));
+    heads.forEach((head, column) => {
+      const button = make("button", { type: "button" }, ...head.childNodes);
+      head.append(button);
       button.addEventListener("click", () => {
-        const now = chosen.get("by");
-        choose("by", now === `-${column}` ? `${column}` : `-${column}`);
+        const now = get("sort");
+        choose("sort", now === `${column}` ? `-${column}` : now === `-${column}` ? "" : `${column}`);
       });
-      return make("th", { scope: "col" }, button);
-    }));
-    body = make("tbody");
-    const file = make("button", { type: "button" }, "CSV");
-    file.addEventListener("click", () => {
-      const line = (k) => columns.map(([, of]) => quoted(`${of(k)}`)).join(",");
-      download("coflows.csv", [columns.map(([name]) => quoted(name)), ...data.id.map((_, k) => line(k))].join("\n") + "\n");
     });
-    const label = make("label", { for: "find" }, "Find a coflow by its name: ");
-    const scroll = make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Coflows" });
-    scroll.append(make("table", {}, make("thead", {}, head), body));
-    list.append(make("p", { class: "tools" }, label, find, file, told), scroll);
-  }
 
-  function renderList() {
-    if (!list) return;
-    const wanted = (chosen.get("find") ?? "").toLowerCase();
-    const found = [...data.id.keys()].filter((k) => data.id[k].toLowerCase().includes(wanted));
-    const by = chosen.get("by");
-    const column = Math.abs(parseInt(by ?? "", 10));
-    if (by && column < columns.length) {
-      const sign = by.startsWith("-") ? -1 : 1;
-      found.sort((a, b) => sign * order(columns[column][1](a), columns[column][1](b)));
+    function renderTable(base) {
+      const speedups = { "speed-up of mean": 0, "speed-up median": 1, "speed-up 95 %": 2 };
+      rows.forEach((row, run) => {
+        [...row.cells].forEach((cell, column) => {
+          const kind = speedups[heads[column].dataset.column];
+          if (kind === undefined) return;
+          const own = base === data.baseline || data.cct_s.length === 0;
+          const values = [
+            () => ratio(mean(data.cct_s[base]), mean(data.cct_s[run])).toFixed(2),
+            () => median(ascending(ratios(base, run))).toFixed(2),
+            () => data.intervals[base][run],
+          ];
+          cell.textContent = own ? printed[run][column] : values[kind]();
+        });
+      });
+      const sort = get("sort");
+      const column = Math.abs(parseInt(sort ?? "", 10));
+      const sign = sort?.startsWith("-") ? -1 : 1;
+      const sorted = Number.isNaN(column) || column >= heads.length
+        ? rows
+        : [...rows].sort((a, b) =>
+            sign * order(number(a.cells[column].textContent), number(b.cells[column].textContent)));
+      table.tBodies[0].append(...sorted);
+      heads.forEach((head, k) => {
+        const direction = sorted !== rows && k === column ? (sign > 0 ? "ascending" : "descending") : "none";
+        head.setAttribute("aria-sort", direction);
+      });
     }
-    body.replaceChildren(...found.slice(0, SHOWN).map((k) => make("tr", {}, ...columns.map(([, of], column) => {
-      const value = of(k);
-      const text = column === 0 ? value : column === 2 || column === 3 ? count(value) : digits(value);
-      return make(column === 0 ? "th" : "td", column === 0 ? { scope: "row" } : {}, text);
-    }))));
-    const rest = found.length > SHOWN ? `, the first ${SHOWN} are shown` : "";
-    told.textContent = `${count(found.length)} of ${count(data.id.length)} coflows${rest}`;
+
+    // A policy that is brought out: its curve, and its row.
+
+    function listen() {
+      for (const key of root.querySelectorAll(".key[data-policy]")) {
+        const label = data.labels[key.dataset.policy];
+        key.setAttribute("role", "button");
+        key.setAttribute("tabindex", "0");
+        const toggle = () => choose("policy", get("policy") === label ? "" : label);
+        key.addEventListener("click", toggle);
+        key.addEventListener("keydown", (event) => {
+          if (event.key !== "Enter" && event.key !== " ") return;
+          event.preventDefault();
+          toggle();
+        });
+      }
+    }
+
+    function renderChoice() {
+      const policy = place("policy", -1);
+      for (const element of root.querySelectorAll("[data-policy]")) {
+        const own = Number(element.dataset.policy) === policy;
+        element.classList.toggle("dim", policy >= 0 && !own);
+        if (element.classList.contains("key")) element.setAttribute("aria-pressed", `${own}`);
+        if (own && element.tagName === "path") element.parentNode.append(element);
+      }
+    }
+
+    // The coflows.
+
+    const list = part("coflows");
+    const columns = [
+      ["coflow", (k) => data.id[k]],
+      ["arrival, s", (k) => data.arrival_s[k]],
+      ["flows", (k) => data.width[k]],
+      ["bytes", (k) => data.bytes[k]],
+      ...data.labels.map((label, run) => [label, (k) => data.cct_s[run][k]]),
+    ];
+    let body, told, find;
+    if (list) {
+      list.hidden = false;
+      find = make("input", { type: "search", id: `${data.at}find`, value: get("find") ?? "" });
+      find.addEventListener("input", () => choose("find", find.value));
+      told = make("output");
+      const head = make("tr", {}, ...columns.map(([name], column) => {
+        const button = make("button", { type: "button" }, name);
+        button.addEventListener("click", () => {
+          const now = get("by");
+          choose("by", now === `-${column}` ? `${column}` : `-${column}`);
+        });
+        return make("th", { scope: "col" }, button);
+      }));
+      body = make("tbody");
+      const file = make("button", { type: "button" }, "CSV");
+      file.addEventListener("click", () => {
+        const line = (k) => columns.map(([, of]) => quoted(`${of(k)}`)).join(",");
+        const names = columns.map(([name]) => quoted(name)).join(",");
+        download("coflows.csv", [names, ...data.id.map((_, k) => line(k))].join("\n") + "\n");
+      });
+      const label = make("label", { for: `${data.at}find` }, "Find a coflow by its name: ");
+      const scroll = make("div", { class: "scroll", role: "region", tabindex: "0", "aria-label": "Coflows" });
+      scroll.append(make("table", {}, make("thead", {}, head), body));
+      list.append(make("p", { class: "tools" }, label, find, file, told), scroll);
+    }
+
+    function renderList() {
+      if (!list) return;
+      const wanted = (get("find") ?? "").toLowerCase();
+      const found = [...data.id.keys()].filter((k) => data.id[k].toLowerCase().includes(wanted));
+      const by = get("by");
+      const column = Math.abs(parseInt(by ?? "", 10));
+      if (by && column < columns.length) {
+        const sign = by.startsWith("-") ? -1 : 1;
+        found.sort((a, b) => sign * order(columns[column][1](a), columns[column][1](b)));
+      }
+      body.replaceChildren(...found.slice(0, SHOWN).map((k) => make("tr", {}, ...columns.map(([, of], column) => {
+        const value = of(k);
+        const text = column === 0 ? value : column === 2 || column === 3 ? count(value) : digits(value);
+        return make(column === 0 ? "th" : "td", column === 0 ? { scope: "row" } : {}, text);
+      }))));
+      const rest = found.length > SHOWN ? `, the first ${SHOWN} are shown` : "";
+      told.textContent = `${count(found.length)} of ${count(data.id.length)} coflows${rest}`;
+    }
+
+    // The baseline.
+
+    const options = data.labels.map((label) => make("option", {}, label));
+    const select = make("select", { id: `${data.at}baseline` }, ...options);
+    select.addEventListener("change", () => {
+      const own = select.selectedIndex === data.baseline;
+      choose("baseline", own ? "" : data.labels[select.selectedIndex]);
+    });
+    if (data.cct_s.length > 1) {
+      const label = make("label", { for: `${data.at}baseline` }, "Speed-ups over: ");
+      table.closest("section").querySelector("h2").after(make("p", { class: "tools" }, label, select));
+    }
+
+    // A trace of very many coflows has them drawn, and nothing to draw them from again.
+    const isKnown = ({ dataset }) => data.cct_s.length > 0 || dataset.plot === "seeds";
+    const drawn = [...root.querySelectorAll("svg[data-plot]")].filter(isKnown);
+    const plots = drawn.map((svg) => new Distribution(svg, { data, root, get, choose, ratios }));
+    listen();
+
+    function render() {
+      const base = data.cct_s.length > 1 ? place("baseline", data.baseline) : data.baseline;
+      select.selectedIndex = base;
+      for (const name of root.querySelectorAll("[data-base]")) name.textContent = data.labels[base];
+      renderTable(base);
+      plots.forEach((plot) => plot.render(base));
+      renderChoice();
+      renderList();
+    }
+    render();
+    return { data, get, keep };
   }
 
-  // The baseline.
-
-  const select = make("select", { id: "baseline" }, ...data.labels.map((label) => make("option", {}, label)));
-  select.addEventListener("change", () => {
-    const own = select.selectedIndex === data.baseline;
-    choose("baseline", own ? "" : data.labels[select.selectedIndex]);
-  });
-  if (data.cct_s.length > 1) {
-    const label = make("label", { for: "baseline" }, "Speed-ups over: ");
-    table.closest("section").querySelector("h2").after(make("p", { class: "tools" }, label, select));
-  }
-
-  const drawn = data.cct_s.length > 0 ? [...document.querySelectorAll("svg[data-plot]")] : [];
-  const plots = drawn.map((svg) => new Distribution(svg));
-  listen();
-
-  function render() {
-    const base = place("baseline", data.baseline);
-    select.selectedIndex = base;
-    for (const name of document.querySelectorAll("[data-base]")) name.textContent = data.labels[base];
-    renderTable(base);
-    plots.forEach((plot) => plot.render(base));
-    renderChoice();
-    renderList();
-  }
-  render();
-  // For the script of the timelines.
-  globalThis.page = { data, chosen, keep, make, digits, count };
+  const answers = JSON.parse(document.getElementById("data").textContent).map(answer);
+  // For the script of the timelines, which a page of one comparison has.
+  globalThis.page = { ...answers[0], make, digits, count };
 })();

@@ -15,13 +15,16 @@ pub(super) struct Series<'a> {
 }
 
 impl<'a> Series<'a> {
-    /// A series for each policy of a comparison. The page's script knows them if there is one.
-    pub fn all(comparison: &'a Comparison, is_scripted: bool) -> Vec<Self> {
+    /// A series for each policy of a comparison.
+    pub fn all(comparison: &'a Comparison) -> Vec<Self> {
         let labels = comparison.summaries().iter().map(|it| it.label.as_str());
-        let mut all = Self::named(labels, Some(comparison.baseline()));
-        let places = all.iter_mut().enumerate();
-        places.for_each(|(place, series)| series.place = is_scripted.then_some(place));
-        all
+        Self::of_policies(labels, comparison.baseline())
+    }
+
+    /// A series for each policy, which the page's script knows by its place.
+    pub fn of_policies(labels: impl Iterator<Item = &'a str>, baseline: usize) -> Vec<Self> {
+        let all = Self::named(labels, Some(baseline)).into_iter().enumerate();
+        all.map(|(place, series)| Self { place: Some(place), ..series }).collect()
     }
 
     /// A series for each name. Colour and dashes together distinguish them.

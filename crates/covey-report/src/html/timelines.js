@@ -3,7 +3,7 @@
 // that is chosen is brought out, and explained below.
 "use strict";
 (() => {
-  const { data, chosen, keep, make, digits, count } = globalThis.page;
+  const { data, get, keep, make, digits, count } = globalThis.page;
   const all = data.timelines;
   const section = document.getElementById("timelines");
   const ROWS = Math.min(14, all.links.length);
@@ -53,15 +53,15 @@
   // What is in view: seconds, and rows from the first one on.
 
   const place = (key, otherwise) => {
-    const found = data.labels.indexOf(chosen.get(key));
+    const found = data.labels.indexOf(get(key));
     return found < 0 ? otherwise : found;
   };
   const number = (key, otherwise) => {
-    const value = parseFloat(chosen.get(key) ?? "");
+    const value = parseFloat(get(key) ?? "");
     return Number.isFinite(value) ? value : otherwise;
   };
   const shortest = Math.min(20 * all.tick_s, all.until_s);
-  const lower = data.labels.length > 1 && chosen.get("lower") !== "none" ? 1 : -1;
+  const lower = data.labels.length > 1 && get("lower") !== "none" ? 1 : -1;
   const shown = [place("upper", 0), place("lower", lower)];
   const view = { from: number("from", 0), until: number("until", all.until_s), first: 0, coflow: -1 };
   if (!(view.until > view.from)) Object.assign(view, { from: 0, until: all.until_s });
@@ -540,7 +540,7 @@
     scroll(Math.max(again, 0));
   }
   const orderNames = Object.keys(orders);
-  const orderAsked = Math.max(orderNames.indexOf(chosen.get("ports")), 0);
+  const orderAsked = Math.max(orderNames.indexOf(get("ports")), 0);
   const ports = choice("ports", "ports", orderNames, orderAsked, (select) => {
     keep("ports", select.selectedIndex === 0 ? "" : select.value);
     view.first = 0;
@@ -579,8 +579,8 @@
   });
   new ResizeObserver(later).observe(panels[0].box);
   arrange();
-  const asked = data.id.indexOf(chosen.get("coflow"));
-  if (asked >= 0 && chosen.has("from")) choose(asked);
+  const asked = data.id.indexOf(get("coflow"));
+  if (asked >= 0 && get("from") !== undefined) choose(asked);
   else if (asked >= 0) find(asked);
   else explain();
   later();
