@@ -31,9 +31,11 @@ impl FigureStyle {
     }
 }
 
-/// Width of a drawing in its units, and height of a line of the legend.
+/// Width of a drawing in its units, height of a line of the legend, and room above a drawing for
+/// letters larger than those of pages.
 const WIDTH: f64 = 560.0;
 const LINE: f64 = 24.0;
+const ABOVE: f64 = 6.0;
 
 /// Figures and table of a comparison: the name of each file, and what is in it. Each figure is an
 /// SVG with the CSV of what it shows; the table is there for LaTeX and for Markdown.
@@ -128,14 +130,14 @@ fn svg(figure: &Figure, style: FigureStyle) -> String {
     let sized = format!("<svg width=\"{WIDTH}\" height=\"{height}\"");
     let drawing = drawing.replacen("<svg", &sized, 1);
     let keys: Vec<(String, Markup)> = keys(&figure.plot);
-    let whole = height + LINE * keys.len() as f64 + 8.0;
+    let whole = ABOVE + height + LINE * keys.len() as f64 + 8.0;
     let width_mm = style.sizes().0;
     let picture = html! {
-        svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 0 " (WIDTH) " " (whole) }
+        svg xmlns="http://www.w3.org/2000/svg" viewBox={ "0 " (-ABOVE) " " (WIDTH) " " (whole) }
             width={ (width_mm) "mm" } height={ (format!("{:.2}", width_mm * whole / WIDTH)) "mm" }
             role="img" aria-label=(figure.title) {
             style { (PreEscaped(rules(style, &figure.plot))) }
-            rect width=(WIDTH) height=(whole) fill="#ffffff" {}
+            rect y=(-ABOVE) width=(WIDTH) height=(whole) fill="#ffffff" {}
             (PreEscaped(drawing))
             @for (k, (name, sample)) in (0_u32..).zip(&keys) {
                 @let top = height + LINE * f64::from(k);
