@@ -44,7 +44,7 @@ impl OverSeeds {
     /// The label of the policy that the others are measured against.
     #[getter]
     fn baseline(&self) -> &str {
-        self.0.baseline()
+        &self.0.speedups()[self.0.baseline()].label
     }
 
     /// The seeds.
