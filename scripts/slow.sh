@@ -60,8 +60,7 @@ live-fuzz) # send a coordinator valid and invalid requests, and garbage (LIVE_FU
     scripts/live-fuzz.sh "${LIVE_FUZZ_SECONDS:-300}"
     ;;
 attach) # schedule two shuffles of unmodified programs between network namespaces; needs root and BPF
-    cargo build --locked --release --package covey
-    scripts/attach_check.py "$release/covey"
+    live --ignored attach::
     ;;
 prometheus) # metrics, alert rules and dashboard against a real Prometheus; needs Debian's package prometheus
     cargo build --locked --package covey

@@ -5,6 +5,7 @@
 mod common;
 
 mod agent_certificates;
+mod attach;
 mod certificates;
 mod changes;
 mod clock;
@@ -24,11 +25,13 @@ mod holders;
 mod hostile;
 mod hosts;
 mod lists;
+mod namespaces;
 mod openings;
 mod operation;
 mod relays;
 mod rest;
 mod restarts;
+mod senders;
 mod shuffles;
 mod small;
 mod status;
