@@ -63,8 +63,7 @@ attach) # schedule two shuffles of unmodified programs between network namespace
     live --ignored attach::
     ;;
 prometheus) # metrics, alert rules and dashboard against a real Prometheus; needs Debian's package prometheus
-    cargo build --locked --package covey
-    scripts/prometheus_check.py "$CARGO_TARGET_DIR/debug/covey"
+    live --ignored prometheus::
     ;;
 simgrid) # completion times on topology files against SimGrid's, which comes from Debian's packages
     cargo build --locked --release --package covey

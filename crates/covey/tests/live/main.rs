@@ -28,6 +28,7 @@ mod lists;
 mod namespaces;
 mod openings;
 mod operation;
+mod prometheus;
 mod relays;
 mod rest;
 mod restarts;
