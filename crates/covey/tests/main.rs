@@ -23,6 +23,7 @@ mod page;
 mod perfetto;
 mod reproduce;
 mod shell;
+mod simgrid;
 mod study;
 mod suggestions;
 mod testbed;
