@@ -22,7 +22,7 @@ case ${1:-} in
         printf '    %-16s  %s\n' "$name" "$what"
     done
     ;;
-ignored) # all tests that are marked as slow; needs the Facebook trace
+ignored) # all tests that are marked as slow; needs the Facebook trace and Debian's package prometheus
     cargo test --locked --workspace -- --ignored
     ;;
 kills) # kill the coordinator 200 times under load (COVEY_KILLS=200)
