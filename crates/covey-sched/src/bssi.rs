@@ -5,7 +5,7 @@
 //! coflow pay for the others' weights. Any work-conserving allocation in this order is a
 //! 4-approximation of the least weighted sum of completion times when all coflows arrive together.
 
-use covey_core::LinkId;
+use covey_core::{LinkId, OptionalIndex};
 
 /// Loads, prices and weights whose relative difference is below this are equal, because rounding
 /// must not break ties.
@@ -16,7 +16,7 @@ const SAME: f64 = 1e-9;
 pub struct Bssi {
     /// Number of each link, in order of first use. The order of equals then does not depend on how
     /// ports are numbered.
-    dense: Vec<u32>,
+    dense: Vec<OptionalIndex>,
     used: Vec<LinkId>,
     /// Pairs (link, load), coflow by coflow; and the index at which each coflow's pairs begin.
     loads: Vec<(usize, f64)>,
@@ -34,7 +34,7 @@ impl Bssi {
     /// Forgets all coflows.
     pub fn clear(&mut self) {
         for link in self.used.drain(..) {
-            self.dense[link.index()] = u32::MAX;
+            self.dense[link.index()] = OptionalIndex::NONE;
         }
         self.at.iter_mut().for_each(Vec::clear);
         self.loads.clear();
@@ -49,14 +49,15 @@ impl Bssi {
         self.weight.push(weight);
         for (link, load) in loads.filter(|(_, load)| *load > 0.0) {
             if self.dense.len() <= link.index() {
-                self.dense.resize(link.index() + 1, u32::MAX);
+                self.dense.resize(link.index() + 1, OptionalIndex::NONE);
             }
             let dense = &mut self.dense[link.index()];
-            if *dense == u32::MAX {
-                *dense = self.used.len() as u32;
+            let link = dense.get().unwrap_or_else(|| {
+                let new = self.used.len() as u32;
+                *dense = OptionalIndex::some(new);
                 self.used.push(link);
-            }
-            let link = *dense as usize;
+                new
+            }) as usize;
             self.loads.push((link, load));
             self.at.resize_with(self.used.len().max(self.at.len()), Vec::new);
             self.at[link].push((self.weight.len() - 1, load));

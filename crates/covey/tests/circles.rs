@@ -262,7 +262,8 @@ impl<'ast> Visit<'ast> for Types<'_> {
     fn visit_item_mod(&mut self, _: &'ast syn::ItemMod) {}
 }
 
-fn is_of_tests(attribute: &Attribute) -> bool {
+/// Whether an attribute says that an item is of tests.
+pub fn is_of_tests(attribute: &Attribute) -> bool {
     let text = |list: &syn::MetaList| list.tokens.to_string();
     let is_test = |text: String| text == "test" || text.starts_with("all (test");
     attribute.path().is_ident("cfg")

@@ -22,6 +22,7 @@ mod outputs;
 mod page;
 mod perfetto;
 mod reproduce;
+mod sentinels;
 mod shell;
 mod simgrid;
 mod study;

@@ -51,7 +51,7 @@ pub(super) struct Identified {
     /// By [`GroupNumber`].
     clusters: Vec<Cluster>,
     /// The flows of each group, by [`CoflowId`] and index.
-    names: Vec<Vec<FlowNumber>>,
+    names: Vec<Vec<Option<FlowNumber>>>,
     /// Flows that may belong to several coflows, and of which nothing was sent when they were last
     /// looked at.
     unbound: BTreeSet<FlowNumber>,
@@ -82,7 +82,7 @@ impl Identified {
 
     /// The flow of an id.
     fn number(&self, flow: FlowId) -> FlowNumber {
-        self.names[flow.coflow.index()][flow.index as usize]
+        self.names[flow.coflow.index()][flow.index as usize].expect("a flow that was regrouped")
     }
 
     fn flow(&mut self, number: FlowNumber) -> &mut Flow {
@@ -225,7 +225,7 @@ impl Policy<Unlabelled> for Identified {
     }
 
     fn why(&self, id: FlowId) -> Option<Nearest> {
-        let number = *self.names.get(id.coflow.index())?.get(id.index as usize)?;
+        let number = (*self.names.get(id.coflow.index())?.get(id.index as usize)?)?;
         let coflow = (*self.flows.get(number.0 as usize)?)?.seat.coflow;
         let metric = self.clusterer.metric();
         let reach = self.diameter.unwrap_or(metric.radius).max(metric.radius);
@@ -334,8 +334,8 @@ impl Policy<Unlabelled> for Identified {
                 self.names.resize(id.coflow.index() + 1, Vec::new());
             }
             let names = &mut self.names[id.coflow.index()];
-            names.resize(names.len().max(id.index as usize + 1), FlowNumber(u32::MAX));
-            names[id.index as usize] = number;
+            names.resize(names.len().max(id.index as usize + 1), None);
+            names[id.index as usize] = Some(number);
             self.flow(number).id = Some(id);
         }
         self.priorities.note();

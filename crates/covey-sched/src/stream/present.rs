@@ -119,8 +119,8 @@ impl Present {
 
     /// The name of a sub-coflow.
     pub fn name(&self, k: usize, view: &View<'_, NonClairvoyant>) -> SubCoflow {
-        let port = view.fabric().port_of(self.subs[k].link).map_or(u32::MAX, |port| port.0);
-        SubCoflow { coflow: self.seq, port }
+        let port = view.fabric().port_of(self.subs[k].link).expect("a receiver's link is a port's");
+        SubCoflow { coflow: self.seq, port: port.0 }
     }
 
     /// Looks at the flows that have started: calls `seen` with each sub-coflow, its number of flows
