@@ -1,8 +1,8 @@
 """Simulates flows with SimGrid's max-min sharing.
 
-Reads a JSON object: `links`, each as its two ends and bytes per second; `routes`, each as the nodes
-from one host to another; and `flows`, each as start in seconds, two hosts, and bytes. Prints the end
-of each flow in seconds.
+Reads a JSON object: `links`, each as its two ends and bytes per second; `routes`, each as the
+nodes from one host to another; and `flows`, each as start in seconds, two hosts, and bytes. Prints
+the end of each flow in seconds.
 """
 
 import json

@@ -48,7 +48,7 @@ threads = [threading.Thread(target=send, args=(size,)) for _ in range(flows)]
 pub enum Sender {
     /// Plain sockets of Python, as many on each host.
     Sockets,
-    /// A client of iperf3 with all flows, on host 0 for large shuffles and on host 1 for small ones.
+    /// A client of iperf3 with all flows: on host 0 for large shuffles, on host 1 for small ones.
     Iperf3,
     /// A client of rsync on each host, with one file.
     Rsync,
