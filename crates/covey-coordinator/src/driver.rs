@@ -220,9 +220,8 @@ impl Driver {
         self.inner.traffic_mut().state_mut().report(id, bytes, now);
     }
 
-    /// What is left of a coflow's flows, to be brought up to date before a decision for policies
-    /// that see sizes. A flow of which nothing is left has not ended before [`Driver::finish`] says
-    /// it has.
+    /// The bytes left of a coflow's flows. The caller brings them up to date before a decision, if
+    /// the policy sees sizes. A flow with no bytes left ends only by [`Driver::finish`].
     pub fn progress_mut(&mut self, id: CoflowId) -> (&Demand, &mut Progress) {
         self.inner.traffic_mut().progress_mut(id)
     }

@@ -35,7 +35,7 @@ pub enum Reason {
     Rate,
     /// The body of a request did not come in time.
     SlowBody,
-    /// A flow is opened otherwise than it is registered.
+    /// The way an application opens a flow contradicts the flow's registration.
     Registration,
 }
 

@@ -6,8 +6,11 @@ use crate::bytes::{Reader, Write};
 pub trait Message: Sized {
     /// The most bytes of a frame after its length.
     const MAX: usize;
+    /// Appends the message's kind, a byte, and its body.
     #[doc(hidden)]
     fn write(&self, out: &mut Vec<u8>);
+    /// The message of a kind, taken from the front of a body; `None` if the kind is unknown or the
+    /// body is not one of this kind. The caller checks that nothing of the body is left.
     #[doc(hidden)]
     fn read(kind: u8, body: &mut Reader<'_>) -> Option<Self>;
 }

@@ -8,17 +8,17 @@ use crate::Run;
 /// of the workload.
 #[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
 pub struct Coflows {
-    /// Their names.
+    /// Name of each coflow.
     pub id: Vec<String>,
-    /// Their arrivals, in seconds.
+    /// Arrival of each coflow, in seconds.
     pub arrival_s: Vec<f64>,
-    /// Their numbers of flows.
+    /// Number of flows of each coflow.
     pub width: Vec<usize>,
-    /// The sums of the bytes of their flows.
+    /// Bytes of each coflow: the sum over its flows.
     pub bytes: Vec<f64>,
-    /// The bytes of their largest flows.
+    /// Bytes of the largest flow of each coflow.
     pub length_bytes: Vec<f64>,
-    /// Their completion times in seconds, a list for each policy.
+    /// For each policy, the completion time of each coflow, in seconds.
     pub cct_s: Vec<Vec<f64>>,
 }
 

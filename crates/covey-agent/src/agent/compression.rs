@@ -8,7 +8,8 @@ pub struct Compression {
     compressors: Vec<Compressor>,
     /// Share of a processor that is idle, from 0 to 1.
     idle: f64,
-    /// Seconds of a processor that compressing has taken since they were last taken from here.
+    /// Seconds of a processor that compressing has taken since the last
+    /// [`Compression::take_used_s`].
     used_s: f64,
 }
 

@@ -13,8 +13,8 @@ const FEW: u32 = 8;
 /// With the table, a new water level costs one pass over a row, in vector instructions, instead of
 /// one pass over all bundles.
 ///
-/// Much of a row is zero, so bits say where it is not: for 64 links at once, and for the question
-/// whether any link is lower or higher.
+/// Much of a row is zero. Bits mark the entries that are not, 64 links in a word: passes skip words
+/// without a bit.
 #[derive(Debug, Default)]
 pub struct DenseRows {
     links: usize,

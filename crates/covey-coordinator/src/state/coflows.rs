@@ -265,9 +265,12 @@ impl Coflows {
         }
     }
 
+    /// Adds a coflow that has no flows yet and a lease that runs: it counts as nothing in the tally.
+    /// [`Coflows::extend`] adds its flows, and [`Coflows::wait_for`] its parents.
     pub fn insert(&mut self, serial: u64, coflow: Coflow) {
         let slot = coflow.id.index();
         if self.serials.len() <= slot {
+            // No coflow has this number.
             self.serials.resize(slot + 1, u64::MAX);
         }
         self.serials[slot] = serial;
@@ -282,6 +285,7 @@ impl Coflows {
         self.present.insert(serial, Arc::new(coflow));
     }
 
+    /// Notes the key with which a coflow was registered, if it has one.
     fn note_key(&mut self, owner: &Option<Registrant>, key: Option<&Key>, serial: u64) {
         if let Some(key) = key {
             self.keys.insert(OwnKey::of(owner, key), (serial, key.digest.clone()));

@@ -115,11 +115,12 @@ pub struct Counts {
     /// Flows in reports of agents whose coflows are unknown: of another life of the journal, or
     /// forgotten.
     pub unknown: u64,
-    /// Coflows that agents would have kept that have no flow at their ports.
+    /// Attempts of agents to keep a coflow that has no flow at the agent's port; refused.
     pub strange_keeps: u64,
-    /// Headers of flows that agents' applications have refused.
+    /// Connections that applications have refused, because the header did not prove that they are a
+    /// flow's.
     pub flows_refused: u64,
-    /// Flows that they have taken without a proof.
+    /// Flows that applications have taken without a proof.
     pub flows_unproven: u64,
     /// Flows that applications have opened wrongly, by the place in [`OpeningError::ALL`].
     pub opened_wrongly: [u64; OpeningError::ALL.len()],

@@ -200,14 +200,14 @@ impl<K: Knowledge> Plan<K> {
         self.wakes.clear_times();
     }
 
-    /// Forgets the numbers of bytes of a sender that were asked for, in a plan that is kept. Those
-    /// of a coflow include the ones through links.
+    /// Forgets the wake-ups for bytes of a sender, in a plan that is kept. For a coflow, also those
+    /// for its bytes through links.
     pub fn clear_wakes_of(&mut self, sender: Sender) {
         self.wakes.clear_of(sender);
     }
 
-    /// Asks to be told of a number of bytes instead of all that was asked for of the same sender,
-    /// in a plan that is kept.
+    /// Asks for a wake-up at a number of bytes, in a plan that is kept. It replaces all wake-ups
+    /// for bytes of the same sender.
     pub fn wake_instead(&mut self, wake: Wake) {
         self.wakes.ask_instead(wake);
     }

@@ -86,13 +86,17 @@ struct Asked {
 /// Wake-ups that were asked for and have not come.
 #[derive(Debug, Clone)]
 pub struct Wakes {
+    /// Wake-ups at times, each with its serial number, which ascends.
     times: Vec<(u64, Time)>,
     /// By [`WakeId`], wake-ups for bytes, in linked lists: one for each sender, and of vacant
     /// entries.
     asked: Vec<Asked>,
+    /// For each sender, the index in `asked` of the wake-up that was asked for last: the list
+    /// begins there.
     of_coflow: Vec<OptionalIndex>,
     of_coflow_at: Sorted<(CoflowId, LinkId), u32>,
     of_dag: Sorted<u64, u32>,
+    /// Where the list of vacant entries begins.
     vacant: OptionalIndex,
     /// Number of wake-ups for bytes of coflows, in all or through a link.
     of_coflows: usize,
@@ -156,7 +160,7 @@ impl Wakes {
         self.fresh.push(WakeId(place));
     }
 
-    /// Asks for a wake-up for bytes instead of all that was asked for of the same sender.
+    /// Asks for a wake-up for bytes, which replaces all others of the same sender.
     pub(crate) fn ask_instead(&mut self, wake: Wake) {
         let Some(sender) = wake.sender() else { return };
         let same_kind = std::mem::discriminant(&wake);
@@ -185,7 +189,7 @@ impl Wakes {
         self.fresh.clear();
     }
 
-    /// Asks for these alone.
+    /// Asks for these wake-ups, and forgets all others.
     pub(crate) fn replace(&mut self, wakes: &[Wake]) {
         self.clear();
         wakes.iter().for_each(|&wake| self.ask(wake));
@@ -195,8 +199,8 @@ impl Wakes {
         self.times.clear();
     }
 
-    /// The policy does not wait for these bytes any more. Those of a coflow include what it sends
-    /// through links.
+    /// Forgets the wake-ups for bytes of a sender; for a coflow, also those for its bytes through
+    /// links.
     pub(crate) fn clear_of(&mut self, sender: Sender) {
         self.clear_list(sender);
         if let Sender::Coflow(id) = sender {
@@ -207,6 +211,7 @@ impl Wakes {
         }
     }
 
+    /// Removes all wake-ups of a sender.
     fn clear_list(&mut self, sender: Sender) {
         let mut next = self.first_of(sender);
         if next.is_some() {
@@ -218,6 +223,7 @@ impl Wakes {
         }
     }
 
+    /// Adds an entry to the vacant ones. It must be in no sender's list any more.
     fn vacate(&mut self, place: u32) {
         let there = &mut self.asked[place as usize];
         there.serial = VACANT;
@@ -226,6 +232,7 @@ impl Wakes {
         self.of_flows -= usize::from(matches!(there.wake, Wake::WhenFlowSent(..)));
     }
 
+    /// Where the list of a sender begins, as an index in `asked`.
     fn first_of(&self, sender: Sender) -> Option<u32> {
         let first = match sender {
             Sender::Coflow(id) => return self.of_coflow.get(id.index())?.get(),
@@ -235,6 +242,9 @@ impl Wakes {
         first.copied()
     }
 
+    /// Lets the list of a sender begin at `place`, an index in `asked`. Without a place the list is
+    /// empty: links and DAGs then leave their tables, so a table is empty if the policy waits for
+    /// nothing there.
     fn set_first(&mut self, sender: Sender, place: OptionalIndex) {
         match (sender, place.get()) {
             (Sender::Coflow(id), _) => {

@@ -29,7 +29,7 @@ impl PartialEq for Ordered {
 
 impl Eq for Ordered {}
 
-/// A whole number of the same order as a float.
+/// A whole number that grows with the float. Both zeros have the same number.
 pub fn in_order(key: f64) -> u64 {
     const SIGN: u64 = 1 << 63;
     // Both zeros become the same number.

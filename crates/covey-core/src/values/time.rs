@@ -31,7 +31,7 @@ impl Time {
         self.0
     }
 
-    /// A whole number of the same order, also of moments before the origin.
+    /// A whole number that grows with the moment, also before the origin.
     pub fn as_key(self) -> u64 {
         in_order(self.0)
     }

@@ -11,9 +11,9 @@ pub enum Order {
     B,
     /// Contention. The queues have no effect: FIFO, and no pilots.
     C,
-    /// Estimated length times the number of coflows at a port, added up over ports. The program
-    /// subtracts the smallest number of bytes ever recorded as sent by a flow of the port, which is
-    /// about the capacity of a cycle.
+    /// For each port, the estimated length of a flow times the number of coflows at the port; the
+    /// sum over ports. The length is the estimate less the smallest number of bytes ever recorded
+    /// as sent by a flow of the port. These bytes are about the capacity of a cycle.
     D,
 }
 

@@ -35,18 +35,22 @@ pub fn run_with_estimates(
     Ok((simulator.record.outcome(&simulator.jobs), simulator.record.estimates))
 }
 
+/// The program's state between two cycles.
 struct Simulator {
     with: Parameters,
+    /// The coflows, by index in the workload.
     jobs: Vec<Job>,
     queues: Queues,
     slots: Slots,
     pilots_at: PilotsAt,
     serving: Serving,
     record: Record,
+    /// Milliseconds since the trace began; a multiple of [`CYCLE_MS`].
     now_ms: u64,
 }
 
 impl Simulator {
+    /// The state before the first cycle: no coflow has been admitted.
     fn load(workload: &Workload, with: Parameters) -> Result<Self, EmulationError> {
         let ports = workload.ports as usize;
         let jobs: Vec<Job> =
@@ -63,6 +67,8 @@ impl Simulator {
         })
     }
 
+    /// Runs cycles until all coflows have ended. A cycle sends what is chosen at its beginning. At
+    /// the beginning of a bin, all coflows that arrive during the bin are admitted.
     fn run(&mut self) {
         let mut by_arrival: Vec<usize> = (0..self.jobs.len()).collect();
         by_arrival.sort_by_key(|&c| self.jobs[c].arrival_ms);

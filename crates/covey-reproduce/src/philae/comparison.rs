@@ -44,7 +44,7 @@ pub(super) fn why(column: &str, setting: Setting) -> &'static str {
 /// the mean.
 pub(super) const COLUMNS: [&str; 3] = ["P50", "P90", "mean of CCTs"];
 
-/// Adds a plot of the findings of a section that are speed-ups of the mean CCT.
+/// Adds a plot to a section: those of its findings that are speed-ups of the mean CCT.
 pub(super) fn plot_means(title: &str, section: &mut Section) {
     let all = section.findings.iter();
     let means: Vec<Finding> = all.filter(|f| f.what.ends_with("CCTs")).cloned().collect();

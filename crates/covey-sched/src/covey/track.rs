@@ -5,16 +5,16 @@ use covey_core::{CoflowId, FlowId, NonClairvoyant, PortLoad, View};
 use super::shown::Shown;
 use crate::estimate::Lengths;
 
-/// While no flow of a coflow has ended, a flow is taken to be this many times as long as what it
-/// has sent.
+/// While no flow of a coflow has ended, the length of a flow is taken to be this many times the
+/// bytes that it has sent.
 const GROWTH: f64 = 2.0;
-/// The part of what a flow has sent that it is taken to have left, once it has sent more than its
-/// estimate.
+/// A flow that has sent more than its estimate is taken to have left this share of what it has
+/// sent.
 const OVERTIME: f64 = 0.2;
 /// A coflow without a finished flow is assessed again when it has sent this many times as much.
 const LOOK_AGAIN: f64 = 1.25;
-/// A coflow is assessed again when this many times as many of its flows have ended, or when at most
-/// this share of the flows that were left is left.
+/// A coflow is assessed again when this many times as many of its flows have ended as at the last
+/// fit, or when at most the second share of the flows left then is left.
 const MORE_ENDED: f64 = 1.05;
 const FEWER_LEFT: f64 = 0.97;
 
@@ -70,25 +70,30 @@ impl Track {
         fit
     }
 
-    /// Estimates how long the rest takes: at each link one unfinished flow has what is in flight to
-    /// send, and all others have their whole length.
+    /// Estimates the seconds that the rest of the coflow needs alone, and those of a pilot. Each
+    /// link sends one unfinished flow at a time: the current one has sent its part of the bytes in
+    /// flight, and all others wait with their whole length.
     pub fn assess(&mut self, coflow: CoflowId, prior: f64, view: &View<'_, NonClairvoyant>) {
         let in_flight = (view.attained(coflow).bytes - view.finished(coflow).1).max(0.0);
-        let (running, numbers) = self.unfinished_flows(coflow, view);
+        let (running, mean_factors) = self.unfinished_flows(coflow, view);
         let sent = in_flight / running;
+        // A flow's length is this times the factors of its ports: bytes while these are all 1,
+        // because no flow has ended, and then the raise by what is in flight.
         let unit = match self.lengths.samples() {
             0 => prior.max(GROWTH * sent),
             _ => self.lengths.censoring(in_flight),
         };
-        let gone = sent * (1.0 - self.lengths.inequality());
+        // If lengths vary as an exponential distribution does, what a flow has sent says nothing
+        // about what it has left.
+        let counted = sent * (1.0 - self.lengths.inequality());
         (self.left_s, self.pilot_s) = (0.0, 0.0);
         for (side, PortLoad { link, unfinished }) in busy_links(coflow, view) {
             let length = unit
                 * match side {
-                    Some(side) => self.lengths.number(side, link) * numbers[1 - side],
-                    None => numbers[0] * numbers[1],
+                    Some(side) => self.lengths.number(side, link) * mean_factors[1 - side],
+                    None => mean_factors[0] * mean_factors[1],
                 };
-            let current = (length - gone).max(OVERTIME * sent);
+            let current = (length - counted).max(OVERTIME * sent);
             let waiting = f64::from(unfinished - 1) * length;
             let capacity = view.fabric().capacity()[link.index()];
             self.left_s = self.left_s.max((waiting + current) / capacity);
@@ -96,8 +101,8 @@ impl Track {
         }
     }
 
-    /// How many flows can run at most, with one flow per port; and the mean factors of the senders
-    /// and of the receivers of unfinished flows.
+    /// Returns how many flows can run at most, with one flow per port, and the mean factors of the
+    /// senders and of the receivers of unfinished flows.
     fn unfinished_flows(
         &self,
         coflow: CoflowId,

@@ -15,7 +15,8 @@ pub(super) struct Transfers {
     /// Whether all bytes for which the policy waits have to be counted anew: flows are followed in
     /// another way, or have moved.
     counts_anew: bool,
-    /// Whether flows have changed beside starts and ends since links were last shared.
+    /// Whether flows have changed in another way than by starts and ends since links were last
+    /// shared.
     is_interrupted: bool,
     /// Whether flows may be compressed.
     pub compresses: bool,
@@ -142,8 +143,9 @@ impl Transfers {
         self.integration.current_mut().restart(&mut network, flow);
     }
 
-    /// Flows are about to change beside starts and ends; no coflow is compressed. What is left of
-    /// all flows is written into the facts, and links are shared from nothing.
+    /// Call it before flows change in another way than by starts and ends; no coflow may be
+    /// compressed. Writes the bytes left of all flows into the facts. The links are then shared
+    /// from nothing.
     pub fn interrupt(&mut self, traffic: &mut Traffic) {
         if !std::mem::replace(&mut self.is_interrupted, true) {
             let mut network = Network::of(traffic);
@@ -222,18 +224,21 @@ impl Transfers {
         }
     }
 
-    /// Takes over the rates that the allocator has decided. Returns the coflows that have stopped
-    /// sending; if `writes_back`, writes back the bytes left of their flows.
+    /// Puts the rates into force that the allocator has decided. Returns the coflows that have
+    /// stopped sending; none at flow level. If `writes_back`, writes the bytes left of their flows
+    /// into the facts.
     pub fn take_rates(&mut self, traffic: &mut Traffic, writes_back: bool) -> &[CoflowId] {
         let mut network = Network::of(traffic);
         let Transfers { integration, processors, counts_anew, .. } = self;
         if integration.is_superseded(network.allocator) {
+            // The mode in force ends here: processors record what they have compressed before.
             processors.record_all(&mut network, integration.coflows());
             integration.change_mode(&mut network);
             *counts_anew = true;
         }
         processors.before_rates_change(&mut network, integration.coflows());
         integration.install(&mut network);
+        // At flow level nothing is known here of single coflows.
         if integration.is_flow_level() {
             return &[];
         }

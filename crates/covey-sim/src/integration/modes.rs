@@ -151,8 +151,9 @@ impl Integration {
         IntegrationMode::of(allocator) != self.mode || is_other_measure
     }
 
-    /// Flows are about to change beside starts and ends: what is left of them is written into the
-    /// state, and all rates are forgotten, so they have to be decided again from nothing.
+    /// Call it before flows change in another way than by starts and ends. Writes the bytes left of
+    /// all flows into the state, and forgets all rates: the allocator has to decide them again from
+    /// nothing.
     pub(crate) fn interrupt(&mut self, network: &mut Network<'_>) {
         if self.is_flow_level() {
             self.current_mut().write_back(network);
