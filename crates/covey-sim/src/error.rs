@@ -90,12 +90,12 @@ pub enum SimError {
         /// The time of the error, in seconds since the start of the trace.
         time_s: f64,
     },
-    /// It is not known of every flow how it appears.
+    /// Not every flow has a description of how it appears, or there are too many of these.
     #[error("the workload has {workload} flows, {appearing} were said to appear")]
     Appearance {
         /// Flows of the workload.
         workload: usize,
-        /// Flows of which it is known.
+        /// Descriptions of how flows appear.
         appearing: usize,
     },
     /// The observer asked to stop.

@@ -14,8 +14,8 @@ pub struct Round<'a> {
     pub now: Time,
     /// The number of coflows that have ended so far.
     pub done: usize,
-    /// The number of the policy's coflows that have left so far. These are the same, unless it puts
-    /// flows into groups of its own.
+    /// The number of the policy's coflows that have left so far. It equals `done`, unless the
+    /// policy puts flows into groups of its own.
     pub departed: usize,
     /// The plan in force.
     pub ranking: &'a Ranking,

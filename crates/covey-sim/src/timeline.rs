@@ -22,8 +22,8 @@ pub struct Timeline {
     spans: Vec<Span>,
     /// Spans that have not ended, by index of the coflow; those of a coflow by link.
     open: BTreeMap<u32, Vec<Span>>,
-    /// What each of the policy's coflows sends, in order of the workload's coflows, with [its
-    /// serial number](covey_core::state::Registration::seq): ids are used again.
+    /// What each of the policy's coflows sends, in order of the workload's coflows. Its [serial
+    /// number](covey_core::state::Registration::seq) tells it from others with the same id.
     sent: BTreeMap<CoflowId, (u64, Vec<Sent>)>,
     /// The policy's coflows in which flows of a coflow of the workload are sent, by its index.
     groups: BTreeMap<u32, BTreeSet<CoflowId>>,
@@ -35,7 +35,7 @@ pub struct Timeline {
     rates: Vec<f64>,
 }
 
-/// What one of the policy's coflows sends of a coflow of the workload, over a link.
+/// What one of the policy's coflows sends over a link for a coflow of the workload.
 #[derive(Debug, Clone, Copy)]
 struct Sent {
     coflow: u32,
@@ -44,7 +44,7 @@ struct Sent {
 }
 
 impl Timeline {
-    /// A recording of what ports send, and of what they receive.
+    /// A timeline that records what ports send and what they receive.
     pub fn at_both_ends() -> Timeline {
         Timeline { at_both_ends: true, ..Timeline::default() }
     }
@@ -59,8 +59,8 @@ impl Timeline {
         self.spans.drain(..)
     }
 
-    /// Records what one of the policy's coflows sends from this round on. Adds the coflows of the
-    /// workload that this affects to `affected`.
+    /// Records what one of the policy's coflows sends from this round on. Adds to `affected` the
+    /// coflows of the workload for which it has sent or sends now.
     fn look(&mut self, id: CoflowId, round: &Round<'_>, affected: &mut BTreeSet<u32>) {
         for old in self.sent.remove(&id).map_or(Vec::new(), |(_, sent)| sent) {
             affected.insert(old.coflow);
@@ -86,7 +86,7 @@ impl Timeline {
         self.sent.insert(id, (round.state.coflow(id).registration.seq, sent));
     }
 
-    /// What a coflow sends that is one of the workload.
+    /// What one of the policy's coflows sends that is a coflow of the workload.
     fn sent_in_all(&mut self, id: CoflowId, round: &Round<'_>) -> Vec<Sent> {
         let coflow = round.state.coflow(id);
         let demand = coflow.demand();

@@ -265,7 +265,7 @@ impl Coflows {
         }
     }
 
-    /// Adds a coflow that has no flows yet and a lease that runs: it counts as nothing in the tally.
+    /// Adds a coflow that has no flows yet and whose lease runs: the tally stays as it is.
     /// [`Coflows::extend`] adds its flows, and [`Coflows::wait_for`] its parents.
     pub fn insert(&mut self, serial: u64, coflow: Coflow) {
         let slot = coflow.id.index();

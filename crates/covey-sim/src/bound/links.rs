@@ -33,8 +33,8 @@ pub(super) struct Links {
     pub of_coflow: Vec<Vec<u32>>,
 }
 
-/// Most jobs that are kept. Links with the least load are left out first, which can only lower a
-/// bound: it then permits more schedules.
+/// Maximum number of jobs. Beyond it the links with the least load are left out. The bound then
+/// permits more schedules, so it can only be lower.
 const MAX_JOBS: usize = 2_000_000;
 /// Most links that are kept. The search for prices keeps a table with a row for each.
 const MAX_LINKS: usize = 20_000;
@@ -180,13 +180,15 @@ impl<'a> Demand<'a> {
     }
 }
 
-/// What gives the flows of the coflow `seq` the numbers by which a fabric chooses their paths.
+/// A registration with the serial number `seq`. A fabric chooses the paths of the coflow's flows by
+/// this number.
 fn numbered(seq: usize) -> Registration {
     Registration { seq: seq as u64, ..Registration::default() }
 }
 
-/// The load of each coflow on each link it uses, in seconds of the link's capacity: senders in
-/// order of their first flow, then receivers likewise, then links inside the fabric by number.
+/// The load of each coflow on each link it uses, in seconds of the link's capacity. Links of
+/// senders come first, in order of their first flow; then links of receivers, likewise; then links
+/// inside the fabric, by number.
 ///
 /// # Panics
 /// If the workload has more ports than the fabric.

@@ -11,11 +11,12 @@ use super::world::SimulatedWorld;
 
 /// Where a flow is that has not ended.
 enum Place {
-    /// Its coflow is not there, or the flow has not started and the policy does not see coflows.
+    /// The flow's coflow is not there, or the flow has not started and the policy does not see
+    /// coflows.
     NotYet,
-    /// It belongs to no coflow.
+    /// The flow belongs to no coflow.
     Newcomer,
-    /// It is in a coflow.
+    /// The flow is in a coflow.
     Member(FlowId),
 }
 

@@ -17,7 +17,7 @@ pub(super) struct Cluster {
     /// Links that have failed, by their names.
     links: BTreeMap<String, LinkId>,
     down: Down,
-    /// Which flows of a coflow are attempts of one transfer, by the index of the coflow.
+    /// By index of a coflow, which of its flows are attempts of one transfer.
     attempts: BTreeMap<u32, Attempts>,
     /// Flows that nobody needs any more, and that have not ended.
     pub needless: Vec<FlowOf>,
@@ -142,8 +142,9 @@ impl Cluster {
         }
     }
 
-    /// A flow has ended. Other attempts of its transfer are needless. Returns whether it has
-    /// carried its bytes for nothing, because another attempt was as fast.
+    /// Notes that a flow has ended: all other attempts of its transfer are needless. Returns
+    /// whether the flow has carried its bytes for nothing, because another attempt ended before, in
+    /// the same round.
     pub fn ended(&mut self, flow: FlowOf) -> bool {
         let Some(attempts) = self.attempts.get(&flow.coflow) else { return false };
         let attempt = |of: u32| FlowOf { flow: of, ..flow };

@@ -16,8 +16,8 @@ pub(super) struct CoflowIds {
     trace_indices: Vec<u32>,
     /// The number of flows of all coflows before each coflow, by index in the trace.
     first_flow: Vec<usize>,
-    /// Where the policy puts flows into groups of its own: the id of each flow, by its number among
-    /// all flows of the trace, if it belongs to a coflow.
+    /// By number among all flows of the trace, the id of each flow; `None` if the flow belongs to
+    /// no coflow. Empty unless the policy puts flows into groups of its own.
     flows: Vec<Option<FlowId>>,
     /// Where flows have moved: the index in its coflow before all moves, by the flow with its
     /// present index.
@@ -66,7 +66,8 @@ impl CoflowIds {
         self.ids[trace_index as usize] = Some(id);
     }
 
-    /// A flow has ended, by its number among all flows: its id may be that of another one.
+    /// Forgets the id of a flow that has ended, given its number among all flows. Another flow may
+    /// get the id.
     pub fn end_flow(&mut self, number: usize) {
         if let Some(flow) = self.flows.get_mut(number) {
             *flow = None;
@@ -98,7 +99,7 @@ impl CoflowIds {
         self.present.get(&flow).copied().unwrap_or(flow.flow)
     }
 
-    /// A flow as the trace names it, from the index in its coflow that it may have by a move.
+    /// A flow as the trace names it, from its present index, which a move may have changed.
     pub fn in_trace(&self, flow: FlowOf) -> FlowOf {
         FlowOf { flow: self.moved.get(&flow).copied().unwrap_or(flow.flow), ..flow }
     }

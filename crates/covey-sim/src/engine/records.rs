@@ -18,7 +18,7 @@ pub(super) struct Records {
 }
 
 impl Records {
-    /// Empty records of this workload, which has so many flows.
+    /// Resets the records for a workload with `flows` flows.
     pub fn clear(&mut self, workload: &Workload, flows: usize) {
         let coflows = workload.coflows.len();
         self.unfinished.clear();

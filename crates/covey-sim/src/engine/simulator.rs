@@ -11,8 +11,8 @@ use crate::error::SimError;
 use crate::observer::{Observer, Round};
 use covey_trace::results::Outcome;
 
-/// Maximum number of rounds in a row in which no flow sends and no event is due, or that are at one
-/// time. A policy that needs more will never serve again.
+/// Maximum number of rounds in a row without progress: all at one time, or without a flow that
+/// sends and an event that is due. A policy that needs more will never serve again.
 const PATIENCE: u32 = 10_000;
 
 /// Simulates `workload` on `fabric` under `policy`; errors call the policy `name`.
@@ -42,7 +42,7 @@ pub struct Simulator {
     measured_codec: Option<Codec>,
     /// How flows appear to policies that do not see coflows, if that was said.
     appearing: Option<Vec<Observed>>,
-    /// Whose coflows they are, in the order of the trace; empty if all are of one tenant.
+    /// The tenant of each coflow, in the order of the trace; empty if all belong to one tenant.
     tenants: Vec<TenantId>,
     /// Memory for the next run.
     traffic: Option<Traffic>,
@@ -106,8 +106,8 @@ impl Simulator {
         self
     }
 
-    /// Sets to whom each coflow belongs, in the order of the trace; those beyond `tenants` belong
-    /// to the first one. It counts for a policy that
+    /// Sets the tenant of each coflow, in the order of the trace; coflows beyond `tenants` belong
+    /// to the first tenant. Tenants count only for a policy that
     /// [`for_each_tenant`](covey_core::for_each_tenant) has made.
     #[must_use]
     pub fn with_tenants(mut self, tenants: Vec<TenantId>) -> Simulator {

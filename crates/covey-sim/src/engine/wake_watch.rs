@@ -68,8 +68,8 @@ impl WakeWatch {
         self.served_classes = false;
     }
 
-    /// A sender has stopped or ended, or a DAG has got another coflow: it may have sent the bytes
-    /// for which the policy waits, or may send them sooner.
+    /// Notes a sender that has stopped or ended, or a DAG that has got another coflow. The bytes
+    /// for which the policy waits may have been sent, or may be sent sooner.
     pub fn add(&mut self, sender: Sender) {
         self.senders.push(sender);
     }
@@ -113,8 +113,8 @@ impl WakeWatch {
         self.first
     }
 
-    /// Under classes, finds the first wake-up among those that are near. Then others are, and the
-    /// rest is in the calendar.
+    /// Under classes, finds the first wake-up among those that are near. Afterwards `near` has
+    /// those around the new first one, and the calendar has the rest.
     fn look_at_near(&mut self, wakes: &Wakes, sent: &Sent<'_>, others: Time) {
         self.looking.append(&mut self.near);
         self.looking.sort_unstable();
@@ -228,7 +228,8 @@ impl Sent<'_> {
         Due::at(time, now)
     }
 
-    /// What a coflow sends, and the rate that links allow.
+    /// A coflow's bytes sent and its rate, and the most bytes per second that its links allow:
+    /// infinite where no tally knows it.
     fn pace_and_fastest(&self, id: CoflowId) -> (Pace, f64) {
         let (flows, now) = (self.flows, self.now());
         if let Some(classes) = flows.counted() {

@@ -34,16 +34,18 @@ pub(super) struct Parts {
     shows_left: bool,
     /// Whether the policy reads bytes sent by coflows.
     shows_sent: bool,
-    /// Whether the policy puts flows into groups of its own. What ends a coflow is then not what
-    /// ends a group.
+    /// Whether the policy puts flows into groups of its own. A group then does not end with a
+    /// coflow of the workload.
     pub(super) regroups: bool,
     /// The number of the policy's coflows that have left.
     departed: usize,
     /// Whether the policy sees coflows. If not, flows arrive by themselves.
     pub(super) sees_coflows: bool,
-    /// Where it does not: how flows appear, by their numbers among all flows of the trace.
+    /// How flows appear to a policy that does not see coflows, by their numbers among all flows of
+    /// the trace.
     observed: Vec<Observed>,
-    /// Whose coflows they are, in the order of the trace, as far as that was said.
+    /// The tenant of each coflow, in the order of the trace; coflows beyond these belong to the
+    /// first tenant.
     pub(super) tenants: Vec<TenantId>,
 }
 
@@ -245,7 +247,8 @@ impl<'a> SimulatedWorld<'a> {
         self.record_end(in_trace, Some(coflow.compressed()), traffic.now());
     }
 
-    /// A flow's receiver has all of its bytes, or nobody needed it when its coflow came.
+    /// Accounts for a flow that has ended: as cancelled if nobody needed it before it started, or
+    /// its bytes as wasted if another attempt of its transfer has carried them.
     #[inline]
     fn carried(&mut self, in_trace: FlowOf, now: Time) {
         if self.parts.cluster.is_cancelled(in_trace) {
@@ -332,7 +335,7 @@ impl World for SimulatedWorld<'_> {
         }
         while let Some(in_trace) = self.parts.calendar.pop_start(now) {
             if self.parts.records.has_flow_ended(self.parts.ids.number(in_trace)) {
-                // It was cancelled before it started.
+                // The flow was cancelled before it started.
                 continue;
             }
             if self.parts.sees_coflows {

@@ -67,8 +67,8 @@ pub struct Explainer {
     /// coflow.
     starts_s: Vec<f64>,
     first_flow: Vec<usize>,
-    /// Working memory: what all flows use of each link in this round, in bytes per second, once it
-    /// is known.
+    /// Working memory: bytes per second that all flows send over each link in this round; `None`
+    /// until a coflow asks.
     used: Option<Vec<f64>>,
 }
 
@@ -84,8 +84,9 @@ struct Wanted {
 }
 
 impl Explainer {
-    /// An explainer of the coflows with these indices in the workload, whose simulation on `fabric`
-    /// had this outcome. The policy must be made again as it was made then.
+    /// An explainer of the coflows with these indices in the workload. It observes a second
+    /// simulation on `fabric`; `outcome` is that of the first. Both must run policies made in the
+    /// same way.
     pub fn new(
         workload: &Workload,
         fabric: &Fabric,
@@ -235,7 +236,7 @@ fn divide(
             }
         }
     }
-    // What is rounding goes to what is last.
+    // The last slice gets what rounding leaves of the time.
     slices.push(Slice {
         link: Some(bottleneck),
         ..Slice::of(Kind::Sending, here.own / capacity(bottleneck))

@@ -13,11 +13,11 @@ use covey_trace::results::{Kind, Reason};
 /// How another flow stands to a flow in the plan.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Standing {
-    /// It is served first.
+    /// The other flow is served first.
     Before,
-    /// Both share.
+    /// Both flows share.
     Beside,
-    /// It gets what the flow leaves.
+    /// The other flow gets what the flow leaves.
     Behind,
 }
 
@@ -137,7 +137,7 @@ impl<'a> Standings<'a> {
         self.starts_s.get(number).copied().unwrap_or(0.0)
     }
 
-    /// What keeps a flow from being sent that no coflow has as an unfinished one.
+    /// What keeps a flow from being sent that is not among the unfinished flows of any coflow.
     pub fn outside(&self, coflow: u32, flow: u32) -> Kind {
         let has_started = self.start_s((coflow, flow)) <= self.now.as_secs();
         if has_started { Kind::Undecided } else { Kind::Start }
@@ -216,7 +216,7 @@ impl<'a> Standings<'a> {
 
     fn by_left(&self, other: FlowId, flow: FlowId) -> Ordering {
         let (a, b) = (self.left(other), self.left(flow));
-        // What the fastest link carries in a nanosecond counts as nothing.
+        // Bytes left are equal if the fastest link carries the difference in a nanosecond.
         let fastest = self.state.fabric().capacity().iter().copied().fold(0.0, f64::max);
         let by_left = match (a - b).abs() <= fastest * Time::RESOLUTION_S {
             true => Ordering::Equal,
@@ -273,7 +273,7 @@ impl<'a> Standings<'a> {
             let own = own.value.filter(|_| criterion.name == own.name);
             return Some(Reason { criterion: *criterion, own });
         }
-        // Those that are equal go by arrival.
+        // Flows with equal criteria go by arrival.
         let arrival_s = |flow: FlowId| self.state.order(flow.coflow).0.as_secs();
         let [other_s, own_s] = [arrival_s(other), arrival_s(flow)];
         let by_arrival = !others.is_empty() && !own.is_empty() && other_s < own_s;

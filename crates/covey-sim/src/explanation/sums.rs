@@ -6,7 +6,7 @@ use covey_core::LinkId;
 
 use covey_trace::results::{Kind, Part, Reason};
 
-/// What a part of the time from a round on goes to.
+/// A share of the time from one round to the next, and what it goes to.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Slice {
     pub kind: Kind,
@@ -23,20 +23,21 @@ impl Slice {
     }
 }
 
-/// What distinguishes parts.
+/// What distinguishes parts: the kind, the other coflow, the link, and the criterion's name.
 type Key = (Kind, Option<u32>, Option<LinkId>, Option<&'static str>);
 
 /// The times of one coflow.
 #[derive(Debug, Default)]
 pub(super) struct Sums {
     parts: BTreeMap<Key, (Part, Compensated)>,
-    /// How the time since then is divided, and when that began; empty outside of the coflow's life.
+    /// How the time since `since_s` is divided; empty outside of the coflow's life.
     divided: Vec<Slice>,
+    /// The time of the last round, in seconds.
     since_s: f64,
 }
 
 impl Sums {
-    /// It is `now_s`: adds up the time since the last round.
+    /// Adds the time from the last round to `now_s` to the parts.
     pub fn pass_to(&mut self, now_s: f64) {
         let (all_s, since_s) = (now_s - self.since_s, self.since_s);
         let last = self.divided.len().saturating_sub(1);

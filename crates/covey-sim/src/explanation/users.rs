@@ -133,8 +133,8 @@ pub(super) fn all_used(round: &Round<'_>) -> Vec<f64> {
     used
 }
 
-/// The id of an unfinished flow that the trace names so, `(coflow, flow)`, if it is in a coflow
-/// that is present. `known` is where it was found before.
+/// The id of the unfinished flow that the trace names `(coflow, flow)`, if its coflow is present.
+/// `known` is the id at which the last call found the flow.
 pub(super) fn last_flow(state: &State, named: (u32, u32), known: Option<FlowId>) -> Option<FlowId> {
     let is_it = |id: FlowId| {
         let coflow = state.coflow(id.coflow);

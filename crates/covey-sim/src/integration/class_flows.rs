@@ -138,8 +138,7 @@ impl ClassFlows {
         let mut at = std::mem::take(&mut self.counted);
         at.clear();
         let mut look_at = |position: usize| {
-            // What was sent when it was last written down. A flow that has not started has sent
-            // nothing.
+            // Bytes sent as of the last write-back. A flow that has not started has sent nothing.
             sent += coflow.sent_at(position);
             let flow = FlowAt::new(id, position);
             if let Some(seat) = shares.and_then(|shares| self.seat(shares, flow)) {
@@ -184,8 +183,8 @@ impl ClassFlows {
         }
     }
 
-    /// Writes the bytes left of the flows of one coflow into the state, but not what is left at
-    /// links, which nobody reads before all flows are written.
+    /// Writes the bytes left of one coflow's flows into the state, but not the bytes left at its
+    /// links: nobody reads these before all flows are written back.
     pub(crate) fn write_back_of(&mut self, network: &mut Network<'_>, id: CoflowId) {
         self.now = network.now;
         let Some(shares) = network.allocator.class_shares() else { return };
@@ -202,8 +201,8 @@ impl ClassFlows {
         }
     }
 
-    /// What a coflow sends, and the bytes per second that its links allow; nothing if it is not
-    /// counted.
+    /// A coflow's bytes sent and its rate, and the bytes per second that its links allow; all zero
+    /// if no tally counts the whole coflow.
     pub(crate) fn pace(&self, id: CoflowId, now: Time) -> (Pace, f64) {
         self.tallies.pace(id, now, &self.services)
     }

@@ -7,8 +7,8 @@ use covey_core::{CoflowId, Demand, LinkId, Time, min_by_lane};
 
 use super::readings::Pace;
 
-/// One meter a coflow, which is on if thresholds are set or the policy waits for bytes of the
-/// coflow through a link.
+/// A meter for each coflow. The meter is on if thresholds are set, or if the policy waits for bytes
+/// of the coflow through a link.
 #[derive(Debug, Default)]
 pub(super) struct Meters {
     /// Bytes, ascending.
@@ -239,7 +239,7 @@ impl Meter {
         }
     }
 
-    /// What is sent through a link, up to `since`.
+    /// Bytes sent through a link up to `since`, and the rate from then on.
     fn pace(&self, l: usize) -> Pace {
         Pace { sent: self.sent[l], rate: self.rate[l] }
     }

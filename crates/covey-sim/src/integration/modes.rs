@@ -41,7 +41,8 @@ impl Integration {
         }
     }
 
-    /// The integrator in force. Its `prepare` and `install` are called by those of this type.
+    /// The integrator in force. Do not call its `prepare` and `install`: [`Integration`] has
+    /// methods of these names, which do more.
     pub(crate) fn current_mut(&mut self) -> &mut dyn Integrator {
         match self.mode {
             IntegrationMode::Coflows => &mut self.coflows,
@@ -72,8 +73,8 @@ impl Integration {
         (self.mode == IntegrationMode::ClassFlows).then_some(&mut self.classes)
     }
 
-    /// The flows in classes, if they are followed so and bytes of coflows are counted there: where
-    /// every flow counts the same.
+    /// The flows in classes, if flows are followed in classes and tallies count bytes of coflows:
+    /// that is possible where every flow counts the same.
     pub(crate) fn counted(&self) -> Option<&ClassFlows> {
         let counts = |classes: &&ClassFlows| classes.measure() == Measure::Number;
         Some(&self.classes).filter(|_| self.mode == IntegrationMode::ClassFlows).filter(counts)
@@ -95,7 +96,8 @@ impl Integration {
         self.coflows.watch(traffic, id, link);
     }
 
-    /// What a coflow sends, while all flows are followed as one group that does not count it.
+    /// A coflow's bytes sent and its rate, while all flows are followed as one group and no tally
+    /// counts the coflow.
     pub(crate) fn pace(&self, traffic: &Traffic, id: CoflowId) -> Pace {
         self.readings(traffic).of_coflow(id)
     }

@@ -7,9 +7,9 @@ use covey_core::{CoflowId, Time};
 
 use super::integrator::FlowAt;
 
-/// The part of a number of bytes by which a sum may miss it: less is rounding. Policies compare
-/// bytes with a larger tolerance. Without this one, a flow that ends or stops where a threshold is
-/// may leave the sum just below it for good.
+/// A sum that misses a number of bytes by less than this share has reached it: the rest is
+/// rounding. Policies compare bytes with a larger tolerance. Without this one, a flow that ends or
+/// stops where a threshold is may leave the sum just below it for good.
 pub(super) const ROUNDING: f64 = 1e-10;
 
 /// Bytes sent up to now, and bytes per second from now on.

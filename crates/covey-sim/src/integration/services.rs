@@ -80,8 +80,8 @@ impl Service {
         self.since = now;
     }
 
-    /// Adds an entry. Those that do not count are removed before the list grows, which it does by a
-    /// third.
+    /// Adds an entry. When the list is full, entries that do not count are removed, and then the
+    /// list grows by a third.
     fn push(&mut self, end: End, counts: impl Fn(End) -> bool) {
         if self.ends.len() >= self.many as usize {
             self.ends.retain(|Reverse(end)| counts(*end));
@@ -168,7 +168,8 @@ impl Services {
         Some(limit as usize)
     }
 
-    /// What a client needs until its end, in bytes of its limit's service, if it is attached.
+    /// Bytes of its limit's service that a client needs until its end; `None` if it is not
+    /// attached.
     pub fn missing(&self, client: usize, now: Time) -> Option<f64> {
         let at = self.reading(client, now)?;
         Some(self.places[client].target - at.served)

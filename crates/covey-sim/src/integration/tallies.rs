@@ -116,7 +116,7 @@ impl Tallies {
         Some(tallies[k].number)
     }
 
-    /// Begins a tally, unless there is one, at which `sent` bytes are counted so far.
+    /// Begins a tally at `sent` bytes, unless the coflow has this tally.
     pub fn begin(
         &mut self,
         state: &State,
@@ -209,8 +209,8 @@ impl Tallies {
         }
     }
 
-    /// What a coflow sends, and the bytes per second that its links allow; nothing if there is no
-    /// tally of all of it.
+    /// A coflow's bytes sent and its rate, and the bytes per second that its links allow; all zero
+    /// if no tally counts the whole coflow.
     pub fn pace(&self, id: CoflowId, now: Time, services: &Services) -> (Pace, f64) {
         let Some(tally) = self.find(id, None) else { return (Pace::default(), 0.0) };
         let tally = &self.all[tally as usize];
