@@ -182,9 +182,9 @@ impl<K: Named> Service<K> {
 
 struct Aalo {
     service: Service<NonClairvoyant>,
-    /// The DAGs present, each with its coflows and the queue in which it belongs by the bytes that
-    /// it has sent.
+    /// The DAGs present, each with the queue in which it belongs by the bytes that it has sent.
     dags: Sorted<u64, u32>,
+    /// The coflows of each DAG.
     members: Sorted<(u64, CoflowId), ()>,
     /// Coflows that move to the queue of their DAG at the next tick.
     to_serve: Vec<CoflowId>,
@@ -196,7 +196,7 @@ struct Aalo {
     arrived: Vec<CoflowId>,
     /// Coflows that are served although no tick has come since they arrived.
     ahead: Sorted<CoflowId, ()>,
-    /// Those of them that have sent as much as they may.
+    /// Coflows of `ahead` that have sent as much as they may before a tick.
     to_hold: Vec<CoflowId>,
     /// Whether any event could have changed the plan.
     is_stale: bool,

@@ -1,4 +1,4 @@
-//! What policies that do not distinguish coflows have in common: one plan that never changes.
+//! The base of policies that do not distinguish coflows: one plan that never changes.
 
 use covey_core::{Answer, Group, Knowledge, Plan, Policy, Share, View, Wants};
 

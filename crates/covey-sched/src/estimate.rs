@@ -26,8 +26,8 @@ use crate::shrinkage::{GroupSums, Means};
 
 /// Two variances between groups are equal if they differ by no more than this share.
 const SAME: f64 = 1e-9;
-/// The inequality of a coflow of which nothing is known, half of the way from 0 to 1; and the
-/// number of spare flows that count as much as this prior.
+/// The inequality of a coflow of which nothing is known: half of the way from 0 to 1. The second
+/// constant is the number of spare flows that count as much as this prior.
 const USUAL_INEQUALITY: f64 = 0.5;
 const USUAL_FLOWS: f64 = 5.0;
 /// The largest factor by which bytes in flight raise estimates.

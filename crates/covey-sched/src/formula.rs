@@ -151,7 +151,7 @@ impl<Q: Copy> Parser<'_, Q> {
         Ok(Formula::One(function, Box::new(self.closed()?)))
     }
 
-    /// What stands behind an opening parenthesis, and the closing one.
+    /// Reads what stands behind an opening parenthesis, and the closing one.
     fn closed(&mut self) -> Result<Formula<Q>, String> {
         let inside = self.sum()?;
         if self.takes(')') { Ok(inside) } else { Err(self.expected("an operator or ')'")) }

@@ -293,8 +293,8 @@ impl<L> Philae<L> {
         self.rules.order == Order::B || self.rules.order == Order::A && self.rules.size_left
     }
 
-    /// The queue of a coflow whose flows are estimated at `length` bytes; and the number of bytes
-    /// sent at which it moves up to the queue before, if sending alone moves it.
+    /// The queue of a coflow whose flows are estimated at `length` bytes. If sending alone moves
+    /// the coflow up, also the number of bytes sent at which it moves to the queue before.
     fn queue_of<K: Knowledge>(
         &self,
         coflow: CoflowId,

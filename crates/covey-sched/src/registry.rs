@@ -94,7 +94,7 @@ pub fn policies() -> &'static [Info] {
 /// Why policies cannot be added.
 #[derive(Debug, Clone, PartialEq, Eq, Error)]
 pub enum ExtendError {
-    /// There is one of that name.
+    /// A policy has the name already.
     #[error("there is a policy '{0}'")]
     Taken(&'static str),
     /// Nobody could write the name.

@@ -250,7 +250,7 @@ impl Saath {
 
     /// Demotes a coflow that has reached a limit of its queue.
     fn demote(&mut self, coflow: CoflowId, view: &View<'_, NonClairvoyant>) {
-        // It may have ended at the same time, or one of its flows may have, after which estimates
+        // The coflow may have ended at the same time. Once one of its flows has ended, estimates
         // decide.
         if !view.is_present(coflow) || self.is_estimated(coflow) {
             return;

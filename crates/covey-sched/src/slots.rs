@@ -25,9 +25,9 @@ impl Slots {
         Slots { slot_s, factor, round: Vec::new() }
     }
 
-    /// The owner of the slot at `now`, and the end of its slots. `waiting` says which queues, of
-    /// `count`, are not empty. `None` while at most one of them waits, because nothing needs to be
-    /// shared. The cycle goes on meanwhile: a queue keeps the turn that it has not had.
+    /// The queue that owns the slot at `now`, and the end of its slots; `None` while at most one
+    /// queue waits, because nothing needs to be shared. `waiting` says which of the `count` queues
+    /// are not empty. The cycle goes on without a slot: a queue keeps the turn that it has not had.
     pub fn at(
         &mut self,
         now: Time,

@@ -142,8 +142,8 @@ impl Identified {
         }
     }
 
-    /// The coflow to which a flow belongs that was not sent: that of the highest priority among
-    /// those that are near. Returns whether there are several.
+    /// Chooses the coflow of a flow of which nothing was sent: among `home` and the coflows nearer
+    /// than the diameter, that of the highest priority. Also returns whether there were several.
     fn bind(&mut self, flow: FlowNumber, home: Coflow) -> (Coflow, bool) {
         let Some(diameter) = self.diameter else { return (home, false) };
         let mut near = std::mem::take(&mut self.near);
@@ -184,8 +184,8 @@ impl Identified {
         flow.id.is_none_or(waits)
     }
 
-    /// Decides to which coflow a flow belongs that is new, whose cluster has changed, or that is
-    /// not bound. `before` is the coflow of the cluster in which it was.
+    /// Decides the coflow of a flow that is new, that is not bound, or whose cluster has changed.
+    /// `before` is the coflow of its former cluster.
     fn assign(&mut self, number: FlowNumber, before: Option<Coflow>, view: &View<'_, Unlabelled>) {
         if let Some(coflow) = self.together {
             self.flow(number).seat = Seat { coflow, flow_queue: 0 };
@@ -202,7 +202,8 @@ impl Identified {
             coflow
         } else {
             self.unbound.remove(&number);
-            // It stays where it was bound, and goes with its cluster if that is there.
+            // A flow that is in the coflow of its former cluster goes with its cluster. Otherwise
+            // it stays where it was bound.
             if before == Some(flow.seat.coflow) { home } else { flow.seat.coflow }
         };
         self.flow(number).seat.coflow = coflow;

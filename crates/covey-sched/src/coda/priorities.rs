@@ -15,12 +15,12 @@ use crate::aalo::next_tick;
 use crate::kept_ranks::KeptRanks;
 use crate::queues::{self, Queues};
 
-/// Flows of a group are looked at no more often than a port can send this part of the limit of
-/// their flow queue: to demote each flow exactly at the limit costs a round for each.
+/// The policy looks at the flows of a group no more often than a port can send this share of the
+/// limit of their flow queue. Demoting each flow exactly at the limit would cost a round for each.
 const OVERSHOOT: f64 = 0.5;
 
-/// Nor before they have sent this part of the limit on average, so that looking costs in proportion
-/// to what is sent.
+/// Nor does it look before these flows have sent this share of the limit on average. So the cost of
+/// looking is in proportion to the bytes sent.
 const PROGRESS: f64 = 0.125;
 
 /// A coflow, by a number that no other one has or had.
@@ -34,8 +34,8 @@ pub(super) struct Seat {
     pub flow_queue: u32,
 }
 
-/// The place of a coflow among those of its queue: by lineage if it has a name, as Aalo's; else by
-/// when it began, and then in the order in which they were found.
+/// The place of a coflow in its queue. Coflows with names go by lineage, as in Aalo; others by the
+/// time at which they began, and then in the order in which they were found.
 type Place = (u64, u32);
 
 /// Groups of flows, one for each flow queue of a coflow that has flows.
@@ -54,7 +54,8 @@ struct Groups {
 #[derive(Debug, Clone, Copy, Default)]
 struct Dag {
     queue: u32,
-    /// Bytes that its flows had sent elsewhere when they came, less those that others took along.
+    /// Bytes that flows had sent elsewhere when they joined, less those that flows had sent when
+    /// they left.
     credit: f64,
 }
 
@@ -276,14 +277,14 @@ impl<K: Knowledge> Priorities<K> {
         }
     }
 
-    /// A group has sent so many bytes that one of its flows may have reached the limit of its flow
-    /// queue.
+    /// Notes that a group has sent enough for one of its flows to have reached the limit of its
+    /// flow queue.
     pub fn bytes_reached(&mut self, group: CoflowId) {
         self.crossing.push(group);
     }
 
-    /// Groups of which flows may have sent the limit of their flow queue; what their flows have
-    /// sent is to be read.
+    /// Groups whose flows may have reached the limit of their flow queue. The policy has to read
+    /// the bytes that these flows have sent.
     pub fn crossing(&self) -> &[CoflowId] {
         &self.crossing
     }

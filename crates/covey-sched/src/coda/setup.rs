@@ -19,9 +19,9 @@ pub(super) fn use_metric(settings: &mut Settings, metric: &Metric) {
 /// How the policy knows coflows.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) enum Labels {
-    /// It finds them.
+    /// The policy finds coflows.
     Found,
-    /// It finds them by communities alone, which somebody who knows coflows has told.
+    /// The policy finds coflows by communities alone. Somebody who knows coflows has told these.
     Told,
     /// Applications name them.
     Known,

@@ -8,8 +8,8 @@ use covey_core::{CoflowId, NonClairvoyant, Time, View};
 use super::standing::Standing;
 use crate::guard::Guard;
 
-/// The time at which a coflow becomes overdue, or an earlier one, because what it sends delays
-/// that; its order, which distinguishes it from earlier coflows with the same id; and its id.
+/// A time, the coflow's order, its id. The coflow becomes overdue at the time or later: sending
+/// delays it. The order distinguishes the coflow from earlier ones with the same id.
 type Due = (Time, (Time, u64), CoflowId);
 
 /// The coflows that go first because they are overdue.

@@ -46,7 +46,7 @@ struct CoflowRanks {
     is_dirty: bool,
     /// Ranks of its parts by what is left, pilots first.
     ranks: [Option<Rank>; 2],
-    /// What the plan has of it.
+    /// The coflow's entries in the plan.
     taken: Vec<(Rank, Group)>,
 }
 

@@ -21,8 +21,8 @@ use super::ended::Ended;
 use super::present::Present;
 use super::relay::{Hearing, Relay, has_sent, next_look};
 
-/// A sub-coflow: its coflow with the serial number of that one's registration, and its number
-/// there.
+/// A sub-coflow: its coflow, the serial number of the coflow's registration, and the number of the
+/// sub-coflow in the coflow.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 struct Address {
     coflow: CoflowId,
@@ -37,8 +37,8 @@ struct Dag {
     ended_bytes: f64,
     /// Bytes that all of its coflows had sent when relays were last looked at.
     bytes: f64,
-    /// When a coflow of it last came or ended. A look that comes then is left out, and the next one
-    /// is set: rounding decides whether it comes first, last or never.
+    /// When a coflow of the DAG last came or ended. A look at this very time is left out, and the
+    /// next one is set: rounding decides whether such a look comes first, last or never.
     changed: Time,
     /// The number of its relays.
     relays: usize,

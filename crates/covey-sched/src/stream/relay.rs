@@ -20,8 +20,8 @@ use super::present::{FlowMemory, Present, Sub};
 /// could have changed nothing.
 const GROWTH: f64 = 1.0 / 32.0;
 
-/// The number of bytes of the whole coflow at which relays can next change a priority, at the
-/// earliest: now there are `bytes`, and the receiver that lacks fewest lacks `missing`.
+/// The least number of bytes of the whole coflow at which relays can next change a priority. The
+/// coflow has sent `bytes`. The receiver that is nearest to its next priority lacks `missing`.
 pub(super) fn next_look(bytes: f64, missing: f64) -> f64 {
     bytes + missing.max(bytes * GROWTH).max(1.0)
 }
@@ -37,8 +37,9 @@ struct Peer {
     coflow: CoflowId,
     number: u32,
     name: SubCoflow,
-    /// What its receiver had had in all when relays were last looked at, and at the last mark.
+    /// Bytes that its receiver had in all when relays were last looked at.
     bytes: f64,
+    /// The same at the last mark.
     marked: f64,
     /// The end of its lines in `Relay::lines_of`.
     end: usize,
@@ -52,8 +53,9 @@ struct Line {
     peer: u32,
     /// Index among the senders.
     sender: u32,
-    /// Bytes that the flow had sent when relays were last looked at, and at the last mark.
+    /// Bytes that the flow had sent when relays were last looked at.
     sent: f64,
+    /// The same at the last mark.
     marked: f64,
     /// Bytes that its receiver had acknowledged in all when the flow last sent.
     acknowledged: f64,
@@ -80,13 +82,13 @@ pub(super) struct Relay {
     lines_of: Vec<u32>,
 }
 
-/// Working memory: what one peer hears of each other one, and the others of which it hears.
-///
-/// Most of thousands of receivers have no sender in common: a row for each of them took 29 % of a
-/// run on a FatTree with k = 48, this takes 3 %.
+/// Working memory: what one peer hears of the others. It is cleared by the list of the others that
+/// the peer hears of: of thousands of receivers, most have no sender in common.
 #[derive(Debug, Default)]
 pub(super) struct Hearing {
+    /// By peer, the most bytes that a sender has acknowledged; 0 if the peer is not heard of.
     heard: Vec<f64>,
+    /// The peers that are heard of.
     heard_of: Vec<u32>,
     /// Number of the others of which it has heard the latest.
     complete: usize,
@@ -238,7 +240,8 @@ impl Relay {
 }
 
 impl Hearing {
-    /// A peer hears what one sender knows of the others, of which there are `news`.
+    /// The peer `to` hears what one sender knows of the others. `news` gives the latest bytes of a
+    /// peer.
     fn hear(&mut self, to: u32, of_sender: &[Line], news: impl Fn(u32) -> f64) {
         let others = of_sender.iter().filter(|line| line.peer != to);
         for of in others.filter(|line| has_sent(0.0, line.acknowledged)) {
