@@ -8,7 +8,8 @@ use crate::flow::{FlowId, FlowKey, FlowName};
 /// sums over all flows stay finite. A message that says more is refused.
 pub const MAX_BYTES: f64 = 9_007_199_254_740_992.0;
 
-/// The bytes of an address of a host: that of IPv6, one of IPv4 as it is mapped there.
+/// The number of bytes of a host's address. It is that of IPv6; an address of IPv4 is mapped into
+/// it.
 pub(crate) const IP: usize = 16;
 
 /// The bytes of an address and a port.
@@ -98,8 +99,8 @@ impl<'a> Reader<'a> {
         Some(SocketAddr::new(self.ip()?, self.u16()?))
     }
 
-    /// So many items of `size` bytes each. Checks their number against the bytes that are there
-    /// before it takes memory for them.
+    /// Reads `count` items of `size` bytes each. Before it takes memory for them, it checks that
+    /// the body has so many bytes.
     pub(crate) fn items<T>(
         &mut self,
         count: u32,

@@ -35,13 +35,13 @@ pub struct FlowHeader {
     pub direction: Direction,
     /// How many bytes come, if that is known.
     pub bytes: Option<u64>,
-    /// Whether they come in chunks (see [`ChunkHeader`]), as they do if their number is not known,
-    /// or if they may be compressed. Otherwise they follow as they are.
+    /// Whether the bytes come in chunks (see [`ChunkHeader`]). They do if their number is not
+    /// known, or if they may be compressed; otherwise they follow as they are.
     pub chunked: bool,
     /// Whether nobody is in charge: the sender puts [`Note`](crate::Note)s between chunks, and the
     /// receiver sends [`Reply`](crate::Reply)s. Such a flow comes in chunks.
     pub with_notes: bool,
-    /// What the application calls it; at most 255 bytes. The name of a block, for one.
+    /// The application's name for the flow, such as the name of a block; at most 255 bytes.
     pub label: Vec<u8>,
 }
 
@@ -148,8 +148,8 @@ impl FlowHeader {
 /// The length of a refusal.
 pub const REFUSAL: usize = 8;
 
-/// What refusals begin with, from their last byte on. No flow has so many bytes, so that it is no
-/// confirmation.
+/// A refusal is this number with the reason in its lowest byte. No flow has so many bytes, so no
+/// confirmation is equal to a refusal.
 const REFUSED: u64 = !0xff;
 
 /// What a listener sends in place of everything else on a connection whose proof it refuses; then
@@ -174,9 +174,8 @@ pub const NOTE: usize = 24;
 /// The most bytes in a chunk, compressed or not.
 pub const MAX_CHUNK: usize = 1 << 20;
 
-/// What comes before a chunk of a flow. After the last chunk of a flow of which nobody knows how
-/// long it is comes one of 0 bytes. A chunk without bytes of the flow, of [`NOTE`] bytes, is a
-/// [`Note`](crate::Note).
+/// The header before a chunk of a flow. A flow of unknown length ends with a chunk of 0 bytes. A
+/// chunk without bytes of the flow, of [`NOTE`] bytes, is a [`Note`](crate::Note).
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct ChunkHeader {
     /// How it is compressed, if it is.

@@ -28,7 +28,7 @@ pub const OLDEST_LOCAL: u16 = 2;
 /// The first version in which applications ask for proofs of flows and have them checked.
 pub const LOCAL_TOKENS: u16 = 3;
 
-/// The first version in which applications say which flows they open at which end.
+/// The first version in which applications announce the flows that they open, and the end of each.
 pub const LOCAL_OPENINGS: u16 = 4;
 
 /// The first version in which the agent says how much of a coflow applications may send by
@@ -112,7 +112,7 @@ pub struct FlowCheck {
     pub key: FlowKey,
     /// Its direction.
     pub direction: Direction,
-    /// What it shows.
+    /// The proof that the header shows.
     pub proof: Option<Proof>,
     /// Where it comes from.
     pub peer: SocketAddr,

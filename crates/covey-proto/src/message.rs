@@ -177,8 +177,8 @@ pub struct Appearance {
 /// Flows that an agent sees, and that no application has named.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Appeared {
-    /// If these are all flows whose numbers are in a range, its first and its last number: of those
-    /// that were reported before, the others in the range are gone.
+    /// The first and the last number of a range, if `flows` has all flows whose numbers are in the
+    /// range. Flows reported before that are in the range and not in `flows` are gone.
     pub all_in: Option<(u64, u64)>,
     /// The flows.
     pub flows: Vec<Appearance>,
@@ -200,7 +200,7 @@ pub struct Compressor {
 pub struct Processor {
     /// The share of a processor that is idle, from 0 to 1.
     pub share: f64,
-    /// Its compressors, where they have not been said before in the session.
+    /// The host's compressors; empty if the session has named them already.
     pub compressors: Vec<Compressor>,
 }
 
@@ -253,7 +253,8 @@ pub enum FromAgent {
     /// The last bytes of these flows, which were in the schedule, are on their way: they need
     /// nothing more. The agent serves none of them again before a schedule has removed it.
     Written(Vec<FlowName>),
-    /// What the host has for compressing. Said after each new join, and when it has changed.
+    /// The processor and the compressors of the host. Sent after each new join, and when they have
+    /// changed.
     Processor(Processor),
     /// How flows are used.
     Uses(Uses),
@@ -265,7 +266,7 @@ pub enum FromAgent {
     Appeared(Appeared),
     /// Tokens of flows are asked for. Each is answered by [`ToAgent::Tokens`].
     Asks(Vec<FlowAsk>),
-    /// What the agent has found in the headers of flows since it said this last.
+    /// What the agent has found in the headers of flows since its last `Checked`.
     Checked {
         /// Flows refused.
         refused: u64,
@@ -277,7 +278,8 @@ pub enum FromAgent {
     /// as applications do.
     Opened(Vec<FlowOpening>),
     /// Flows that have ended or need nothing more have passed their rates on to others, with the
-    /// same receiver. It comes before their ends are said, and again after each new join.
+    /// same receiver. The message comes before those about the ends of these flows, and again after
+    /// each new join.
     Passed(Vec<Passing>),
     /// What the links of the host carry. Said every second, if the coordinator schedules
     /// compression.
@@ -299,10 +301,10 @@ pub enum ToAgent {
     Refused(Refusal),
     /// There is nothing else to say.
     Alive,
-    /// These coflows are over: nothing more needs to be said of them.
+    /// These coflows are over: the agent needs to send nothing more about them.
     Over(Vec<u64>),
-    /// The ids of flows. It comes before the first schedule of a session that lists a flow, and
-    /// again before one that lists the flow after a schedule without it.
+    /// The ids of flows. A flow's id comes before the first schedule of a session that lists the
+    /// flow, and again before one that lists the flow after a schedule without it.
     Flows(Vec<FlowAnnouncement>),
     /// These flows, which the agent has reported to have appeared, are scheduled from now on: they
     /// wait unless a schedule lists them. Until then, and while the coordinator is away, nobody
@@ -317,8 +319,8 @@ pub enum ToAgent {
     Tokens(Vec<FlowAnswer>),
     /// Whether flows are opened as they are registered.
     Openings(Vec<OpeningAnswer>),
-    /// When coflows have their turn of which the agent has said that flows are open. If the policy
-    /// does not go by queues, nothing is said.
+    /// The turns of coflows of which the agent has reported open flows. Not sent if the policy does
+    /// not go by queues.
     Turns(Vec<CoflowTurn>),
     /// How many bytes of one coflow an application on the host may send before a schedule mentions
     /// the coflow's flows. The flows that it has open share them. Said after each [`Welcome`].

@@ -185,8 +185,8 @@ pub struct CoflowTurn {
     pub dag: u64,
     /// How deep in the DAG it is: 0 has no parents.
     pub depth: u32,
-    /// Bytes on the wire that it may send, at all hosts, before it is behind its layer; infinite if
-    /// it stays there.
+    /// Bytes on the wire that the coflow may still send, at all hosts, in this layer; infinite if
+    /// it stays in the layer.
     pub left: f64,
 }
 
