@@ -84,7 +84,7 @@ impl Seeds {
         self.runs.push(Seeded { seed, results, speedups: comparison.speedups().to_vec() });
     }
 
-    /// What all of them say.
+    /// The result over all seeds added.
     ///
     /// # Errors
     /// [`Error::NoRuns`] without comparisons.

@@ -74,7 +74,7 @@ fn attach<'a>(
     devices: impl Iterator<Item = &'a str> + Send,
 ) -> Result<(), TestbedError> {
     let program = program(programs, name)?;
-    // A thread of its own enters the namespace, and leaves it by its end.
+    // A new thread enters the namespace. The end of the thread leaves it.
     std::thread::scope(|scope| {
         let attached = scope.spawn(move || {
             let path = format!("/run/netns/{namespace}");

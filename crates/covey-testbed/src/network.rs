@@ -86,7 +86,7 @@ pub fn build(links: &Links) -> Result<(), TestbedError> {
     let all: String =
         switches.iter().map(|switch| format!("netns add {}\n", switch.name())).collect();
     run(&["ip", "-batch", "-"], &all)?;
-    // A namespace has the table that the one asks for in which it is made.
+    // The settings of the namespace in which a namespace is made decide the size of its table.
     let parent = links.first_switch().name();
     settings(&parent, &[&format!("tcp_child_ehash_entries={TABLE}")])?;
     let all: String =

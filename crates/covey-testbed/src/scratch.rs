@@ -25,7 +25,7 @@ impl Scratch {
     }
 
     fn new_in(parent: &Path) -> io::Result<Scratch> {
-        // What cannot be removed, because it is another user's, does no harm here.
+        // Folders of other users cannot be removed, and do no harm.
         left(parent).iter().for_each(|folder| _ = fs::remove_dir_all(folder));
         let folder = tempfile::Builder::new().prefix(PREFIX).tempdir_in(parent)?;
         // Nobody finds the file before it is locked.

@@ -9,8 +9,8 @@ use crate::moment::Moment;
 use crate::workload::Workload;
 
 /// The workloads of several files, on one clock. Hosts of one name are one host; where no file has
-/// names, ports of one number are one port. A coflow, job or tenant keeps its name; of coflows of
-/// one name, those of later files get the number of the file behind it.
+/// names, ports of one number are one port. Coflows, jobs and tenants keep their names. If coflows
+/// of several files have one name, those of later files get the number of their file behind it.
 ///
 /// # Errors
 /// If only some files name hosts, or there are too many flows or hosts.

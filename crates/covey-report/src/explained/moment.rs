@@ -62,8 +62,9 @@ pub struct UsedBy {
 }
 
 impl Moment {
-    /// What a run on `fabric`, of which `covey_sim::Timeline` has recorded `spans`, does at a time
-    /// in seconds since the start of the trace. At a time of change that is what comes next.
+    /// What a run on `fabric` does at `at_s`, in seconds since the start of the trace.
+    /// `covey_sim::Timeline` has recorded the `spans` of the run. If rates change at `at_s`, the
+    /// new rates count.
     pub fn of(run: &Run<'_>, fabric: &Fabric, spans: &[Span], at_s: f64) -> Moment {
         let coflows = &run.outcome().coflows;
         let is_now = |from_s: f64, until_s: f64| from_s <= at_s && at_s < until_s;

@@ -42,8 +42,8 @@ pub(super) fn timelines(comparison: &Comparison) -> Option<&Timelines> {
     comparison.timelines().filter(|_| has_coflows(comparison))
 }
 
-/// What there is to read of a comparison whose elements have names that begin with `at`. Timelines
-/// are only on a page about one comparison, where `at` is empty.
+/// The data that the page's script reads of a comparison. The names of the comparison's elements
+/// begin with `at`. On a page about one comparison `at` is empty; only such a page has timelines.
 pub(super) fn of<'a>(comparison: &'a Comparison, at: &'a str) -> Data<'a> {
     let labels: Vec<&str> = comparison.summaries().iter().map(|it| it.label.as_str()).collect();
     let places = 0..labels.len();

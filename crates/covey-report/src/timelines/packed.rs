@@ -29,8 +29,8 @@ pub(super) struct Packed {
 }
 
 impl Packed {
-    /// The rows with the shortest ticks for which they have at most `size` characters. If they have
-    /// more whatever the ticks are, half of the links are left out, and so on.
+    /// The rows, in at most `size` characters and with the shortest ticks for which they fit. If no
+    /// ticks are long enough, half of the links are left out, and so on.
     pub fn within(size: usize, runs: &[Sendings], fabric: &Fabric) -> Packed {
         let mut links: Vec<LinkId> = runs.iter().flat_map(Sendings::links).collect();
         links.sort_unstable();

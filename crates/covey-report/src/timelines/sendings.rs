@@ -5,8 +5,8 @@ use std::collections::BTreeMap;
 use covey_core::LinkId;
 use covey_trace::results::Span;
 
-/// A rate that is less than this many times another one differs little from it. Two coflows that
-/// share what one had differ.
+/// Two rates differ little if the larger is less than this many times the smaller. A rate that
+/// falls to half, because two coflows now share, differs more.
 const LITTLE: f64 = 1.4;
 
 /// What each coflow sends over each link, put together from the spans of a run: a coflow goes on

@@ -82,7 +82,7 @@ pub fn appear(workload: &Workload, appearance: &Appearance<'_>) -> Vec<Observed>
     flows
 }
 
-/// Has the flows of `workload` start when they appear to: what was noise of the observer is what
+/// Makes the flows of `workload` start when they appear to start: the observer's noise becomes what
 /// happens. A flow that would start before the origin of time starts there. `flows` are in the
 /// order of the trace.
 pub fn start_as_observed(workload: &mut Workload, flows: &[Observed]) {

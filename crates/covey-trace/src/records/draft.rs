@@ -15,8 +15,8 @@ use crate::moment::Moment;
 use crate::read::{First, Rest};
 use crate::texts::Texts;
 
-/// Clocks whose first record is at least so far from their zero count from near it: an `f64` is
-/// exact to a nanosecond up to a multiple of this.
+/// If the first record is at least this far from the zero of the clock, times count from a moment
+/// near that record. An `f64` is exact to a nanosecond up to a multiple of this.
 const FAR_S: f64 = 1e6;
 
 /// The reason to pass over a state.

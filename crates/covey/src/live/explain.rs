@@ -151,7 +151,8 @@ async fn told(
     Doing { kind, coflow, port: port.map(|(port, way)| format!("port {port} {way}")), why }
 }
 
-/// What a time goes to in which the coflow does this, and what it is that is unused.
+/// What a time goes to in which the coflow does `what`. If the coflow does not use its rates, also
+/// the reason.
 fn kind(what: &str) -> (Kind, Option<String>) {
     match what {
         "sending" => (Kind::Sending, None),

@@ -141,7 +141,7 @@ pub fn address(argument: &str, text: &str) -> Result<SocketAddr, Failure> {
     })
 }
 
-/// Refuses an address for probes that is one of the others, which have these names.
+/// Refuses an address for probes that equals one of `others`, each with its name.
 pub fn check_apart(
     others: &[(&str, SocketAddr)],
     health: Option<SocketAddr>,

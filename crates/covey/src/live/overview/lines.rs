@@ -273,8 +273,8 @@ fn relays(facts: &Facts, max: usize) -> Vec<String> {
     lines
 }
 
-/// How the flow of a coflow that is furthest from its nearest one hangs together with that: their
-/// distance, where 1 is too far, and the attribute in which they differ most.
+/// Describes the flow of a coflow that is furthest from its nearest flow: the distance of the two,
+/// where 1 is too far, and the attribute in which they differ most.
 fn furthest(flows: &[&UnnamedFlow]) -> String {
     let near = flows.iter().filter_map(|flow| Some((flow.id, flow.near.as_ref()?)));
     let of_radius = |near: &NearFlow| near.distance / near.radius;

@@ -63,7 +63,7 @@ pub fn read_again<T>(
     let wrong = |error| Failure::Input(usage::of(&error, program, &arguments));
     let said = program.clone().try_get_matches_from(&arguments).map_err(wrong);
     let read = said.and_then(|said| {
-        // It has one, for it runs.
+        // A process that runs has a subcommand.
         let command = said.subcommand().map_or(&said, |(_, command)| command);
         run(command)
     });

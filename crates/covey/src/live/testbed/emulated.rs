@@ -53,7 +53,7 @@ impl Emulated {
             trace: &trace.path,
             program: invocation::program(),
             scheduler: match scheduler(policy) {
-                // It is for applications that know nothing of it.
+                // CODA is for applications that know nothing of the scheduler.
                 Scheduler::Policy(policy) if policy == CODA => {
                     Scheduler::Unmodified { policy, told: false }
                 }

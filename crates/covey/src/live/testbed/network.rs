@@ -104,7 +104,8 @@ impl NetworkOptions {
             return Err(Failure::argument("--ecn", "from 1us to 10s", format!("'{found}'")));
         }
         if has_core && background > 0.0 {
-            // It would load some uplinks and not others, unlike anything that the simulator has.
+            // Background traffic would load some uplinks and not others. The simulator has nothing
+            // like that.
             let expected = format!("0% with a fabric other than {BIG_SWITCH}");
             return Err(Failure::argument("--background", expected, &self.background));
         }
