@@ -31,7 +31,7 @@ pub(crate) fn contender(spec: &str) -> Result<Option<Contender>, Error> {
     match OFFERED.get() {
         Some(outside) => (outside.make)(spec),
         None if name.ends_with(".py") => Err(Error::Outside(format!(
-            "{spec}: expected Python with the package covey, which reads it (PYTHON names another interpreter), found none"
+            "{spec}: expected Python with the package covey, which reads it (docs/install.md has it; PYTHON names another interpreter), found none"
         ))),
         None => Ok(None),
     }

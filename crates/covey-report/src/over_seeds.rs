@@ -205,7 +205,8 @@ impl TryFrom<Kept> for OverSeeds {
         };
         let expected = labels(first);
         for run in &runs {
-            if labels(run) != expected || run.speedups.len() != expected.len() {
+            let of_speedups = run.speedups.iter().map(|speedup| &speedup.label);
+            if labels(run) != expected || !of_speedups.eq(&expected) {
                 let seed = run.seed;
                 return Err(format!("runs: seed {seed}: expected the policies of the first seed"));
             }

@@ -558,6 +558,25 @@ fn columns_of_any_table() {
 }
 
 #[test]
+fn sizes_in_other_units_than_bytes() {
+    let text = "start,source,dest,size_kb,job\n0,a,b,1.5,x\n0,a,b,,x\n";
+    let map = "src=source,dst=dest,bytes=size_kb";
+    for (unit, bytes) in [("kB", 1500.0), ("KB", 1500.0), ("KiB", 1536.0), ("B", 1.5)] {
+        let found = mapped(&format!("{map},bytes_unit={unit}"), text).unwrap();
+        assert_eq!((found.hidden[0].bytes, found.hidden[1].bytes), (Some(bytes), None), "{unit}");
+    }
+    // A name that says another unit is no number of bytes without a word.
+    let refused = mapped(map, text).unwrap_err();
+    let expected = "expected bytes_unit=kB or bytes_unit=B (--columns) with a column of this name \
+                    for bytes, found \"size_kb\"";
+    assert!(refused.ends_with(expected), "{refused}");
+    let refused = mapped(&format!("{map},bytes_unit=bits"), text).unwrap_err();
+    assert!(refused.ends_with("one of B, kB, MB, GB, KiB, MiB, GiB, found \"bits\""), "{refused}");
+    let large = mapped(&format!("{map},bytes_unit=GiB"), &text.replace("1.5", "1e30")).unwrap_err();
+    assert!(large.contains("size_kb: expected"), "{large}");
+}
+
+#[test]
 fn mistakes_in_a_map_of_columns() {
     for (map, message) in [
         (

@@ -36,7 +36,7 @@ fn files() {
         ("-1 1", "t: line 1: number of ports: expected an integer from 1 to 1000000, found \"-1\""),
         (
             "id,arrival,src,dst\n1,0,0,1\n",
-            "flow records: expected records with bytes, which a trace must have, found none",
+            "flow records: expected records with bytes, which a trace must have (--columns bytes=COLUMN says where a table has them), found none",
         ),
         ("3 1 2", "t: line 1: end of line: expected nothing after PORTS COFLOWS, found \"2\""),
         (

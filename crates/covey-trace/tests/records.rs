@@ -434,7 +434,7 @@ fn groups_become_coflows_on_ports() {
     let error = grouped.workload().map(drop).expect_err("no bytes").to_string();
     assert_eq!(
         error,
-        "flow records: expected records with bytes, which a trace must have, found none"
+        "flow records: expected records with bytes, which a trace must have (--columns bytes=COLUMN says where a table has them), found none"
     );
 }
 

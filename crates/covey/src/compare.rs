@@ -63,7 +63,7 @@ pub struct Compare {
     #[arg(long, value_name = "N")]
     jobs: Option<NonZeroUsize>,
     /// Compare on this many traces, which differ by their seed: that of --seed, and those after it.
-    /// The table then says how certain each difference is. Not with --against, --figures,
+    /// The table then says how certain each difference is. Not with --against, --timelines,
     /// --per-coflow and --jct-shares, which are of one trace
     #[arg(long, value_name = "N", conflicts_with_all = ["per_coflow", "jct_shares"])]
     seeds: Option<u64>,

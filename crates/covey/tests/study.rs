@@ -136,6 +136,11 @@ fn a_study_may_have_seeds_and_names_its_results() {
     assert_eq!(folder.results(&["report", "study/experiment.results.json"]), told);
     let found = json(&folder.read("study/experiment.results.json"));
     assert_eq!(found["over_seeds"][0]["runs"][2]["seed"], 3);
+    let mut changed = found;
+    changed["over_seeds"][0]["runs"][1]["speedups"].as_array_mut().expect("a list").reverse();
+    folder.write("changed.json", changed.to_string());
+    let refused = folder.refusal(&["report", "changed.json"]);
+    assert!(refused.contains("seed 2: expected the policies of the first seed"), "{refused}");
     folder.write("study/experiment.toml", format!("{study}anonymise = true\n"));
     let ran = folder.covey(&["study", "study/experiment.toml"]);
     assert!(ran.err.contains("the study is not in its results"), "{}", ran.err);

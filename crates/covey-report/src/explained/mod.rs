@@ -33,6 +33,9 @@ pub struct Explained {
     pub release_s: f64,
     /// End, in seconds since the start of the trace.
     pub completion_s: f64,
+    /// Whether it had not ended: the completion time is that until now.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub is_present: bool,
     /// The link at which the coflow alone needs the most time.
     pub bottleneck: String,
     /// Seconds from arrival to release, in which it waited for its parents. They are no part of the
@@ -118,6 +121,7 @@ impl Explained {
             cct_s: explanation.cct_s,
             release_s: explanation.release_s,
             completion_s: outcome[explanation.coflow as usize].completion_s,
+            is_present: false,
             bottleneck: link_name(workload, fabric, explanation.bottleneck),
             parents_s: if waited.is_some() { parents_s } else { 0.0 },
             parent: waited.map(|(_, parent)| name(parent)),

@@ -36,8 +36,9 @@ impl Explained {
         let seconds = |s: f64| format!("{} s", seconds(s));
         let worth = |part: &&ExplainedPart| part.s >= WORTH * self.cct_s;
         let named: Vec<&ExplainedPart> = self.parts.iter().filter(worth).take(NAMED).collect();
+        let took = if self.is_present { "has been present for" } else { "took" };
         let mut text =
-            format!("{} took {} under {}", self.coflow, seconds(self.cct_s), self.policy);
+            format!("{} {took} {} under {}", self.coflow, seconds(self.cct_s), self.policy);
         for (k, part) in named.iter().enumerate() {
             text += if k == 0 { ", of which " } else { "; " };
             let _ = write!(text, "{} {}", seconds(part.s), part.what(&self.coflow));

@@ -118,6 +118,7 @@ pub(super) fn layout_of(location: Location<'_>, header: Header) -> Result<Layout
         optional,
         clock: Clock::Number(0),
         duration_unit: 0,
+        bytes_unit: 1.0,
         counters: Counters::Delta,
         style: Style::Any,
         unused,

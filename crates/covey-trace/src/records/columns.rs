@@ -31,7 +31,18 @@ const COLUMNS: [&str; 13] = [
 /// The keys of columns that must be there.
 const NEEDED: [&str; 3] = ["start", "src", "dst"];
 /// Keys that say how values are written.
-const SETTINGS: [&str; 5] = ["unit", "duration_unit", "counters", "separator", "header"];
+const SETTINGS: [&str; 6] =
+    ["unit", "duration_unit", "bytes_unit", "counters", "separator", "header"];
+/// Units of bytes.
+const BYTES_UNITS: [(&str, f64); 7] = [
+    ("B", 1.0),
+    ("kB", 1e3),
+    ("MB", 1e6),
+    ("GB", 1e9),
+    ("KiB", 1024.0),
+    ("MiB", 1024.0 * 1024.0),
+    ("GiB", 1024.0 * 1024.0 * 1024.0),
+];
 /// Separators that tables have.
 const SEPARATORS: [(&str, char); 5] =
     [("comma", ','), ("semicolon", ';'), ("tab", '\t'), ("pipe", '|'), ("space", ' ')];
@@ -44,14 +55,17 @@ const SEPARATORS: [(&str, char); 5] =
 /// name stands for it. `unit` is that of `start` and `end`: `s`, `ms`, `us` or `ns`, `iso`, `dmy`
 /// or `mdy` (a date with slashes, the day or the month first); without it, dates in ISO 8601 are
 /// read, and numbers whose size tells the unit. `duration_unit` is `s` unless `unit` is finer.
-/// `counters` is `delta` or `total`. `separator` is `comma`, `semicolon`, `tab`, `pipe` or `space`;
-/// without it, the header decides. `header` has the names of the columns, between blanks, of a
-/// table without a header.
+/// `bytes_unit` is `B`, `kB`, `MB`, `GB`, `KiB`, `MiB` or `GiB`; it must be there if the name of a
+/// column of bytes ends in another one than `B`. `counters` is `delta` or `total`. `separator` is
+/// `comma`, `semicolon`, `tab`, `pipe` or `space`; without it, the header decides. `header` has the
+/// names of the columns, between blanks, of a table without a header.
 #[derive(Debug, Clone)]
 pub struct Columns {
     pub(super) columns: Vec<(&'static str, String)>,
     pub(super) clock: Clock,
     pub(super) duration_unit: Option<i64>,
+    /// Bytes in one of the numbers in columns of bytes.
+    pub(super) bytes_unit: Option<f64>,
     pub(super) counters: Counters,
     separator: Option<char>,
     header: Option<Vec<String>>,
@@ -64,6 +78,7 @@ impl Default for Columns {
             columns: Vec::new(),
             clock: Clock::Any,
             duration_unit: None,
+            bytes_unit: None,
             counters: Counters::Delta,
             separator: None,
             header: None,
@@ -111,6 +126,11 @@ impl Columns {
             }
             "duration_unit" => {
                 self.duration_unit = Some(of_seconds().ok_or_else(|| one_of("s, ms, us, ns"))?);
+            }
+            "bytes_unit" => {
+                let known = bytes_unit(value);
+                self.bytes_unit =
+                    Some(known.ok_or_else(|| one_of("B, kB, MB, GB, KiB, MiB, GiB"))?.1);
             }
             "counters" => {
                 self.counters = match value {
@@ -291,6 +311,15 @@ impl Columns {
             flags: place("flags")?,
             exporter: place("exporter")?,
         };
+        for key in ["bytes", "bytes_back"].into_iter().filter(|_| self.bytes_unit.is_none()) {
+            let named = self.name(key).and_then(|name| Some((name, unit_in_name(name)?)));
+            if let Some((name, unit)) = named {
+                let expected = format_args!(
+                    "bytes_unit={unit} or bytes_unit=B (--columns) with a column of this name for {key}"
+                );
+                return Err(location.bad("header", expected, quote(name)));
+            }
+        }
         let of_clock = match self.clock {
             Clock::Number(exponent) => exponent,
             _ => 0,
@@ -303,11 +332,24 @@ impl Columns {
             optional,
             clock: self.clock,
             duration_unit: self.duration_unit.unwrap_or(of_clock),
+            bytes_unit: self.bytes_unit.unwrap_or(1.0),
             counters: self.counters,
             style: Style::Any,
             unused: Vec::new(),
         })
     }
+}
+
+/// A unit of bytes by its name, whatever its case, and the bytes in it.
+fn bytes_unit(name: &str) -> Option<(&'static str, f64)> {
+    BYTES_UNITS.iter().find(|(known, _)| known.eq_ignore_ascii_case(name)).copied()
+}
+
+/// The unit, larger than a byte, that the last word of a column's name is, as in `size_kb`.
+fn unit_in_name(name: &str) -> Option<&'static str> {
+    let mut words = name.split(|letter: char| !letter.is_ascii_alphanumeric());
+    let last = words.rfind(|word| !word.is_empty())?;
+    bytes_unit(last).filter(|(_, bytes)| *bytes > 1.0).map(|(unit, _)| unit)
 }
 
 /// The separator that a line has most often; a blank only if it has no other.

@@ -36,7 +36,17 @@ pub(super) fn port(location: Location<'_>, field: &str, text: &str) -> Result<u1
 
 /// A number of bytes.
 pub(super) fn bytes(location: Location<'_>, field: &str, text: &str) -> Result<f64, TraceError> {
-    number(location, field, "bytes", text, MAX_BYTES)
+    bytes_in(1.0, location, field, text)
+}
+
+/// A number of bytes, written in a unit of so many.
+pub(super) fn bytes_in(
+    unit: f64,
+    location: Location<'_>,
+    field: &str,
+    text: &str,
+) -> Result<f64, TraceError> {
+    Ok(unit * number(location, field, "bytes", text, MAX_BYTES / unit)?)
 }
 
 /// A transport protocol by number or name.

@@ -133,7 +133,7 @@ impl<'a> Grouped<'a> {
             });
         }
         if left.flows as usize == self.records.flows.len() {
-            return Err(error("records with bytes, which a trace must have".into(), "none".into()));
+            return Err(error("records with bytes, which a trace must have (--columns bytes=COLUMN says where a table has them)".into(), "none".into()));
         }
         left.groups = flows.iter().filter(|flows| flows.is_empty()).count() as u64;
         let groups =

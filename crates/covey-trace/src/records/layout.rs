@@ -3,7 +3,7 @@
 use super::clock::{date_and_time, date_time_and_zone, date_with_slashes, duration};
 use super::connection::{Connection, Counters, Opened};
 use super::draft::Draft;
-use super::fields::{bytes, check_time, has_ports, port, protocol};
+use super::fields::{bytes_in, check_time, has_ports, port, protocol};
 use super::table::{Header, Row};
 use crate::error::{Location, TraceError, quote};
 use crate::moment::Moment;
@@ -33,6 +33,8 @@ pub(super) struct Layout {
     pub clock: Clock,
     /// The power of ten of a second in which durations are; those with colons are as on a clock.
     pub duration_unit: i64,
+    /// Bytes in one of the numbers in columns of bytes.
+    pub bytes_unit: f64,
     pub counters: Counters,
     pub style: Style,
     pub unused: Vec<Unused>,
@@ -196,7 +198,7 @@ impl Layout {
         };
         let bytes_of = |place: Option<usize>| {
             let value = self.value(row, place);
-            value.map(|(name, text)| bytes(location, name, text)).transpose()
+            value.map(|(name, text)| bytes_in(self.bytes_unit, location, name, text)).transpose()
         };
         let connection = Connection {
             end: self.end(row, start, draft)?,

@@ -108,6 +108,7 @@ fn layout(location: Location<'_>, line: &str) -> Result<Layout, TraceError> {
         optional,
         clock: Clock::DateOrMilliseconds,
         duration_unit: 0,
+        bytes_unit: 1.0,
         counters: Counters::Delta,
         style: Style::Nfdump,
         unused: Vec::new(),

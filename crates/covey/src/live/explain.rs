@@ -94,6 +94,7 @@ async fn watch(source: &Source, id: u64, every: Duration) -> Result<Explained, F
         cct_s,
         release_s: status.arrival_s,
         completion_s: status.arrival_s + cct_s,
+        is_present: !status.is_over(),
         bottleneck: String::new(),
         parents_s: 0.0,
         parent: None,
