@@ -7,13 +7,14 @@ import { createReadStream, existsSync, mkdtempSync, readFileSync, writeFileSync 
 import { createServer } from "node:http";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { extname, join } from "node:path";
+import { extname, join, resolve } from "node:path";
 
 const require = createRequire(join(process.env.NODE_PATH, "x.js"));
 const puppeteer = require("puppeteer-core");
 const axe = readFileSync(require.resolve("axe-core/axe.min.js"), "utf8");
 
-const [folder, covey, trace = "builtin:fb-like"] = process.argv.slice(2);
+const [folder, program, trace = "builtin:fb-like"] = process.argv.slice(2);
+const covey = resolve(program);
 const work = mkdtempSync(join(tmpdir(), "playground-"));
 const types = { ".html": "text/html", ".js": "text/javascript", ".css": "text/css" };
 const server = createServer((request, response) => {
