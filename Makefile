@@ -52,8 +52,6 @@ measure: ## Make a measurement of a page in docs/ (WHAT=policies, TRACE=file, UP
 lint: ## Check format, lints, documentation and dependencies; a warning is an error
 	cargo fmt --all --check
 	cargo clippy --locked --workspace --all-targets -- -D warnings
-	@# As `make demo` and the playground build it: without the live system.
-	cargo clippy --locked --package covey --no-default-features -- -D warnings
 	RUSTDOCFLAGS='-D warnings' cargo doc --locked --workspace --no-deps
 	@# The advisories come from a database on the network.
 	@if cargo deny --version >/dev/null 2>&1; then cargo deny --locked check; \
