@@ -129,7 +129,8 @@ function compare(event) {
   event.preventDefault();
   const policies = chosen();
   const list = policies.length ? ["--policies", policies.join(",")] : [];
-  showOnTrace("compare", [...list, "--report", "report.html"]);
+  const timelines = at("timelines").checked ? ["--timelines"] : [];
+  showOnTrace("compare", [...list, "--report", "report.html", ...timelines]);
 }
 
 function explain(event) {

@@ -99,6 +99,7 @@ try {
   await page.$eval("#others", (it) => (it.value = "scf"));
   const own = await submit("#compare");
   assert.equal(timeless(own.output), timeless(native("compare", trace, "--policies", "scf,order:by=longest")));
+  assert.ok(!(await (await page.$("#page")).contentFrame().then((it) => it.$("#timelines"))));
   const explained = await submit("#explain");
   assert.equal(timeless(explained.output), timeless(native("explain", trace, "--policy", "covey", "--slowest", "3")));
 
@@ -116,6 +117,16 @@ try {
     assert.match(status, isGood ? / s$/ : /status 2$/, output);
     assert.match(output, isGood ? /order:by=longest/ : /broken\.txt/);
   }
+
+  // Who sends when, under the two policies.
+  await input.uploadFile(join(work, "tiny.txt"));
+  await page.waitForFunction(() => document.getElementById("line").value.includes("tiny.txt"));
+  await page.click("#timelines");
+  const drawn = await submit("#compare");
+  assert.match(drawn.status, / s$/, drawn.output);
+  const timelines = await (await page.$("#page")).contentFrame();
+  await timelines.waitForSelector("#timelines canvas", { visible: true });
+  await page.click("#timelines");
   assert.match((await run("compare absent.txt")).output, /absent\.txt/);
   assert.match((await run("serve --ports 2")).status, /status 2$/);
 
@@ -142,7 +153,7 @@ try {
     assert.deepEqual(bad.map(({ id, nodes }) => [id, nodes.map(({ html }) => html)]), []);
   }
   assert.deepEqual([elsewhere, faults], [[], []]);
-  console.log("explanations, files, mistakes, a stop, 390 px, axe: as they should be; nothing was fetched from elsewhere");
+  console.log("explanations, timelines, files, mistakes, a stop, 390 px, axe: as they should be; nothing was fetched from elsewhere");
 } finally {
   await browser.close();
   server.close();
