@@ -34,7 +34,8 @@ def documented() -> Iterator[tuple[str, object, str | None]]:
 )
 def test_the_stub_s_words_are_there_at_runtime(name: str, thing: object, said: str | None) -> None:
     assert said, f"the stub says nothing of {name}"
-    assert inspect.cleandoc(thing.__doc__ or "") == said
+    # Word by word: Rust and the stub break lines where each has room.
+    assert (thing.__doc__ or "").split() == said.split()
 
 
 def test_everything_public_has_a_docstring() -> None:
