@@ -59,7 +59,7 @@ live-fuzz) # send a coordinator valid and invalid requests, and garbage (LIVE_FU
     scripts/live-fuzz.sh "${LIVE_FUZZ_SECONDS:-300}"
     ;;
 attach) # schedule two shuffles of unmodified programs between network namespaces; needs root and BPF
-    live --ignored attach::
+    live --ignored --test-threads 1 attach::
     ;;
 prometheus) # metrics, alert rules and dashboard against a real Prometheus; needs Debian's package prometheus
     live --ignored prometheus::
