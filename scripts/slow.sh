@@ -23,7 +23,8 @@ case ${1:-} in
     done
     ;;
 ignored) # all tests that are marked as slow; needs the Facebook trace and Debian's package prometheus
-    cargo test --locked --workspace -- --ignored
+    # One after the other, because some are timed.
+    cargo test --locked --workspace -- --ignored --test-threads 1
     ;;
 kills) # kill the coordinator 200 times under load (COVEY_KILLS=200)
     COVEY_KILLS=${COVEY_KILLS:-200} live killed
